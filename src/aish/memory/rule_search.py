@@ -16,7 +16,7 @@ _FAR, _ROOM = 300, 500  # characters from a program to its option, and for the v
 _COMMAND_REST = pattern(r"(?:[^|;&\n\\]|\\\n|\\)*")
 _ALONE, _NOT_INSIDE = r"(?<![A-Za-z0-9_])", r"(?<![\w-]{24})"  # before a token
 
-_Matches = list[re.Match[str]]
+_Matches = list[tuple[Rule, re.Match[str]]]
 
 
 class _Search:
@@ -40,7 +40,7 @@ class _Search:
                 return not self.hyphen or "-" in text
         return False
 
-    def matches(self, text: str, places: list[int] | None = None) -> _Matches:
+    def matches(self, text: str, places: list[int] | None = None) -> list[re.Match[str]]:
         """Find what `finditer` finds. If it is known where matches may begin, look only there."""
         if places is None:
             if self.sign and not self.sign.search(text):
@@ -48,7 +48,7 @@ class _Search:
             if not self.starts:
                 return list(self.pattern.finditer(text))
             places = positions(self.starts, text)
-        found, done, match_at = _Matches(), 0, self.pattern.match
+        found, done, match_at = list[re.Match[str]](), 0, self.pattern.match
         for place in places:
             if place >= done and (match := match_at(text, place)):
                 found.append(match)
@@ -89,9 +89,9 @@ _BY_START = {
 _START = pattern(rf"{_ALONE}(?=({_by_first(_BY_START)}))")
 
 
-def rule_matches(block: str, low: str) -> list[tuple[Rule, re.Match[str]]]:
+def rule_matches(block: str, low: str) -> _Matches:
     """Find the matches of all rules, each rule by itself. `low` is the block in lower case."""
-    found = list[tuple[Rule, re.Match[str]]]()
+    found = _Matches()
     for search, places in _at_words(block, low).items():
         text = low if search.folded else block
         if search.may_match(text):
@@ -101,8 +101,7 @@ def rule_matches(block: str, low: str) -> list[tuple[Rule, re.Match[str]]]:
         if search.may_match(text):
             found += [(search.rule, match) for match in search.matches(text)]
     if has_long_run(block):
-        for search, places in _at_tokens(block).items():
-            found += [(search.rule, match) for match in search.matches(block, places)]
+        found += _tokens(block)
         for search in _INSIDE_TOKENS:
             if search.may_match(block):
                 found += [(search.rule, match) for match in search.matches(block)]
@@ -120,12 +119,15 @@ def _at_words(block: str, low: str) -> dict[_Search, list[int]]:
     return found
 
 
-def _at_tokens(block: str) -> dict[_Search, list[int]]:
-    """Return the rules of tokens whose beginning is in the block, and where it is."""
-    found = dict[_Search, list[int]]()
-    for match in _START.finditer(block):
-        for search in _BY_START[match[1]]:
-            found.setdefault(search, []).append(match.start())
+def _tokens(block: str) -> _Matches:
+    """Find the tokens whose beginnings are known."""
+    found, done = _Matches(), dict[_Search, int]()
+    for start in _START.finditer(block):
+        place = start.start()
+        for search in _BY_START[start[1]]:
+            if (match := search.pattern.match(block, place)) and place >= done.get(search, 0):
+                found.append((search.rule, match))
+                done[search] = match.end()
     return found
 
 
@@ -142,9 +144,9 @@ def positions(words: list[str] | tuple[str, ...], text: str) -> list[int]:
     return found
 
 
-def _options(argument: re.Pattern[str], text: str, programs: _Matches) -> _Matches:
+def _options(argument: re.Pattern[str], text: str, programs: list[re.Match[str]]) -> list[re.Match[str]]:
     """Find the option in each command that has its program; once, however often the program is named."""
-    found, done = _Matches(), 0
+    found, done = list[re.Match[str]](), 0
     for program in programs:
         start = program.end()
         if program.start() < done:

@@ -6,6 +6,7 @@ plain substrings. A false positive costs time, but a false negative leaks a secr
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from aish.values.patterns import pattern
@@ -87,7 +88,7 @@ _COLONS = pattern(
 )
 # A line of ordinary words, which ends a key. Armour headers such as `Comment: …` are part of the key.
 _PROSE = pattern(r"(?m)^(?![A-Z][\w-]{0,30}: )[^\n]{0,200}?\b[a-z]{2,12} [a-z]{1,12} [a-z]{2,12} ")
-_STOPS = pattern(r"[.!?] |[ ,;&{}|<>]|[。！？]")
+_SENTENCE_END, _STOP = pattern(r"[.!?] |[。！？]"), pattern(r"[.!?] |[ ,;&{}|<>]|[。！？]")
 _LEAD = pattern(
     r"(?:[:=\\：]\**(?:[\x1b␛]\[[0-9;]{0,9}m|[^\S\n]{0,4}[|>][+-]?\d?)?"
     r"|(?i:pass\w{0,8}|pwd|secret|token|key|cred\w{0,8})[\"'`*,]{0,4}|-----BEGIN[A-Z0-9 ]*)"
@@ -312,13 +313,15 @@ def key_end(text: str, body: int) -> int:
 
 def _cut_inside(text: str, start: int, line: int, limit: int) -> int:
     """Return the first position where a long line may be cut, or -1."""
-    tries = _TRIES
-    for match in _STOPS.finditer(text, max(line, start + _SENTENCE), min(limit, start + _ANYWHERE)):
+    tries, first, blank, end = _TRIES, max(line, start + _SENTENCE), start + _BLANK, min(limit, start + _ANYWHERE)
+    stops = _STOP.finditer(text, max(first, blank), end)
+    if first < blank:  # shorter blocks end with a sentence only
+        stops = chain(_SENTENCE_END.finditer(text, first, min(blank, end)), stops)
+    for match in stops:
         place, sign, size = match.end(), match[0], match.start() - start
-        good = sign[0] in ".!?。！？" or (size >= _BLANK and sign == " ")
         if size >= _MARK:
             return place
-        if good and tries:
+        if tries and (sign[0] in ".!?。！？" or sign == " "):
             tries -= 1
             if not _value_follows(text, start, place):
                 return place

@@ -49,10 +49,10 @@ class FoundSecret(NamedTuple):
 def find(text: str) -> list[FoundSecret]:
     """Return all secrets in the text, in order, without overlaps."""
     return [
-        found._replace(start=start + found.start, end=start + found.end, context=start + found.context)
+        FoundSecret(kind, start + first, start + last, rule, start + context)
         for start, end in blocks_with_secrets(text)
         if end - start >= _SHORTEST
-        for found in _find_in_block(text[start:end])
+        for kind, first, last, rule, context in _find_in_block(text[start:end])
     ]
 
 
@@ -141,7 +141,7 @@ def _judged(rule: Rule, block: str, match: re.Match[str]) -> FoundSecret | None:
     start, end = trimmed(block, *match.span("value"), bool(quote))
     if rule.need is not None and not _convinces(rule, block[start:end], quote):
         return None
-    return FoundSecret(rule.kind, start, end, rule.name, match.start())
+    return FoundSecret(rule.kind, start, end, rule.name(), match.start())
 
 
 def _convinces(rule: Rule, value: str, quote: str) -> bool:

@@ -3,6 +3,7 @@
 Data only. `kind` is the name for people; `secret_patterns` makes it more exact where it knows the issuer.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 from aish.memory.secret_hints import CHOOSING, CHOOSING_STARTS
@@ -59,9 +60,9 @@ class Rule(NamedTuple):
         """May the value be a word with a number? People choose such passwords, programs make no such tokens."""
         return self.kind.startswith("password")
 
-    @property
+    @cache  # noqa: B019  # there are only the rules of the table below
     def name(self) -> str:
-        """The rule in words, for `aish redact --explain`."""
+        """Return the rule in words, for `aish redact --explain`."""
         return f"{self.kind} near {' or '.join(f'“{needle}”' for needle in self.needles.split()[:6])}"
 
 

@@ -45,7 +45,7 @@ _CLASSES = (
     )
     + b"!" * 128
 )
-_PARTS = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD, _NUMBER = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"), pattern(r"\d+")
 _SOUNDS = bytes(ord("a" if chr(byte) in "aeiouyAEIOUY" else "b") for byte in range(256))
 _SILENT = b"b" * 6  # nobody can say so many consonants
 _ABOUT = pattern(r"(?i)/|pass|pwd|secret|token|key|credential")  # in the names of files and of other things
@@ -128,15 +128,12 @@ def looks_secret(
     if len(value) < 6 or value.isalpha():
         return False
     signs = count_signs(value)
-    if (
-        (need > LOOSE and " " in value)
-        or _is_weak(signs, need)
-        or _is_holder(value)
-        or _is_sample_password(value.lower(), need)
-    ):
+    if (need > LOOSE and " " in value) or _is_weak(signs, need):
         return False
     if quote in ("", "`") and _is_code(value):
         return False  # backticks often have code in them
+    if _is_holder(value) or _is_sample_password(value.lower(), need):
+        return False
     if _PATH.match(value):
         return False
     if " " in value:  # quoted, so it may be a passphrase; but most often it is a label or a sentence
@@ -217,10 +214,11 @@ def _is_word(run: str) -> bool:
     """Are these words of a language or of a program, also joined in camel case, perhaps with a number?"""
     if run.isalpha() and (run.islower() or run.isupper() or run[1:].islower()):
         return _can_be_said(run)
-    letters, numbers = list[str](), list[str]()
-    for part in _PARTS.findall(run):
-        (numbers if part[0] <= "9" else letters).append(part)
-    if not letters or len(numbers) > 2 or (numbers and max(map(len, numbers)) > 4):
+    numbers = _NUMBER.findall(run)
+    if len(numbers) > 2 or (numbers and max(map(len, numbers)) > 4):
+        return False
+    letters = _WORD.findall(run)
+    if not letters:
         return False
     size = sum(map(len, letters))
     if len(letters) > 1 and size < 3 * len(letters):
