@@ -90,8 +90,13 @@ _START = pattern(rf"{_ALONE}(?=({_by_first(_BY_START)}))")
 
 
 def rule_matches(block: str, low: str) -> _Matches:
-    """Find the matches of all rules, each rule by itself. `low` is the block in lower case."""
+    """Find the matches of all rules, each rule by itself, tokens first. `low` is the block in lower case."""
     found = _Matches()
+    if has_long_run(block):
+        found += _tokens(block)
+        for search in _INSIDE_TOKENS:
+            if search.may_match(block):
+                found += [(search.rule, match) for match in search.matches(block)]
     for search, places in _at_words(block, low).items():
         text = low if search.folded else block
         if search.may_match(text):
@@ -100,11 +105,6 @@ def rule_matches(block: str, low: str) -> _Matches:
         text = low if search.folded else block
         if search.may_match(text):
             found += [(search.rule, match) for match in search.matches(text)]
-    if has_long_run(block):
-        found += _tokens(block)
-        for search in _INSIDE_TOKENS:
-            if search.may_match(block):
-                found += [(search.rule, match) for match in search.matches(block)]
     return found
 
 

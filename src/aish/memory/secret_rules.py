@@ -106,7 +106,7 @@ RULES = (
     Rule("JWT", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
 
     Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://(?P<user>[^\s/:@\"']{0,200}):(?!(?P=user)@)(?P<value>[^\s/@\"']{1,500})@", folded=True, sign=r"://[^\s/:@\"']{0,200}:[^\s/@\"']{1,500}@"),
-    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?!(?:[\d.-]{1,80}|mailto|sips?|xmpp|acct):)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"'<>]{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)", sign=r":[^\s:@/\"'<>]{6,200}@[A-Za-z0-9]"),
+    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?!(?:[\d.-]{1,80}|mailto|sips?|xmpp|acct):)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"'<>]{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)", sign=r":[^\s:@/\"'<>]{6,200}@[A-Za-z\d]"),
     Rule("access token", SURE, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
     Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
     Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True, starts="bearer"),
