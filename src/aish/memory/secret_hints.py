@@ -90,6 +90,7 @@ _COLONS = pattern(
 _PROSE = pattern(r"(?m)^(?![A-Z][\w-]{0,30}: )[^\n]{0,200}?\b[a-z]{2,12} [a-z]{1,12} [a-z]{2,12} ")
 _SENTENCE_END, _STOP = pattern(r"[.!?] |[。！？]"), pattern(r"[.!?] |[ ,;&{}|<>]|[。！？]")
 _LEAD = pattern(
+    r"(?=[:=\\：pstkcPSTKCſ\u212a-])"  # all first characters, because most places have none of them
     r"(?:[:=\\：]\**(?:[\x1b␛]\[[0-9;]{0,9}m|[^\S\n]{0,4}[|>][+-]?\d?)?"
     r"|(?i:pass\w{0,8}|pwd|secret|token|key|cred\w{0,8})[\"'`*,]{0,4}|-----BEGIN[A-Z0-9 ]*)"
     r"[^\S\n]*(?:\n[^\S\n]*(?:`{3}\w*[^\S\n]*)?){0,2}\Z"
