@@ -51,6 +51,7 @@ def test_every_match_of_a_rule_contains_its_hint(rule: Rule) -> None:
     @given(st.from_regex(re.compile(rule.pattern, re.ASCII if rule.token else 0)))
     def has_needle(text: str) -> None:
         assert any(needle in text for needle in rule.needles.split())
+        assert re.search(rule.sign, text)
 
     has_needle()
 
@@ -61,6 +62,30 @@ def test_every_text_with_a_found_secret_is_suspicious(text: str) -> None:
     """Code that masks only after this check must not leak."""
     if find(text):
         assert may_hold_secret(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"the password is {VALUE}",
+        f"https://files.example/?sig={VALUE}{VALUE}",
+        "the PIN is 4711",
+        f"ghp_{VALUE}{VALUE}",
+        f"7z x -p{VALUE} a.7z",
+        f"密码：{VALUE}",
+        f"db:5432:app:me:{VALUE}",
+        f"api_key {VALUE}",
+        f"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{VALUE}{VALUE}",
+        f"me:{VALUE}@files.example",
+        f"useradd \\\n  -p {VALUE} me",
+    ],
+)
+def test_a_secret_is_found_between_many_ordinary_lines(line: str) -> None:
+    """A line is tested for the hints of the lines around it only, so no kind of hint may be forgotten there."""
+    around = "An ordinary line.\n" * 20
+    alone = [(found.kind, found.start, found.end) for found in find(line)]
+    found = find(f"{around}{line}\n{around}")
+    assert alone and alone == [(one.kind, one.start - len(around), one.end - len(around)) for one in found]
 
 
 @given(TEXTS, TEXTS)

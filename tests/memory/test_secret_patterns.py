@@ -242,6 +242,8 @@ def test_text_about_secrets_is_not_changed(text: str) -> None:
         (f"$2b$12${VALUE}{VALUE}{VALUE[:13]}", "password hash"),
         (f"client-key-data: {VALUE}", "private key"),
         ("npm" + f"_{VALUE * 2}", "npm token"),
+        ("x-api-key: 110201543:AA" + f"Hd{VALUE}{VALUE}", "Telegram token"),  # more exact than "access token"
+        ("$pbkdf2_sha256$1000$f4k3$" + f"{VALUE}", "password hash"),  # another kind of hash begins with $pbkdf2
     ],
 )
 def test_a_mask_names_the_secret_as_a_person_would(text: str, kind: str) -> None:

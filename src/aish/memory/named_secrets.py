@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from aish.memory.rule_search import positions
 from aish.memory.secret_names import ISSUERS, value_name
-from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, is_id, looks_secret, shape, trimmed
-from aish.values.patterns import compiled
+from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, count_signs, is_id, looks_secret, trimmed
+from aish.values.patterns import compiled, pattern
 
 # The names of secrets, in lower case, and the text that may be between a name and its value.
 # fmt: off
 _OWNERS = r"(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)"
-_OWNER, _OWNER_ROOM = _OWNERS + r"[ _-]?\Z", len("subscription-")
-_NAME = (
+_OWNER, _OWNER_ROOM = pattern(_OWNERS + r"[ _-]?\Z"), len("subscription-")
+_NAME = pattern(
     r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
     r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds|pat"
     rf"|(?:{_OWNERS}[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?))"
@@ -27,8 +27,8 @@ _NAME = (
 _BEGINNINGS = (*"pass pw psk mdp kennwort contrase palavra senha clave wachtwoord parola secret token cred pat key".split(), "mot de", "mot_de")
 _ALL_BEGINNINGS = (*_BEGINNINGS, *"hasło lösenord şifre парол mật κωδικός токен ключ".split())
 _TYPE = r"(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?"  # in a declaration
-_SET = rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?"
-_LINK = (
+_SET = pattern(rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?")
+_LINK = pattern(
     r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…\"{}<>,;()]{1,40}\s+){0,4}?[^\s:=…\"{}<>,;()]{1,40}?)?"
     r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|[^\S\n]*[:=：—–]|[^\S\n]+-)\s{0,20}:?\s{0,20}"
 )
@@ -36,20 +36,31 @@ _WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s") 
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
 _PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
 _NO_NAMES = {"psk": (":",), "key": ("did:",), "password": (" 1", ".1", "/1"), "passwd": ("/etc/",)}  # ciphers, public keys, programs, files
-_OPEN_KEYS = r"(?:public|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$"
+_OPEN_KEYS = pattern(r"(?:public|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$")
+_OPEN_ROOM = len("idempotency-\n")
 _KEY_OWNERS = frozenset((*ISSUERS, *"account admin anon aws bot client cloud consumer crypto decrypt deploy device dsn encrypt encryption hmac ingest jwt license mail map maps master payment payments preshared project read root rsa secret server service sftp shared sign signature signing sms ssh tls vpn webhook weather write".split()))
 # fmt: on
-_BARE = r"\s{1,20}(?:[0-9]\s)?"
-_QUOTED = r"\\{0,3}(?P<quote>[\"'`“„«])(?P<value>[^\"'`“”»\n]{1,2000})"
+_BARE = pattern(r"\s{1,20}(?:[0-9]\s)?")
+_QUOTED = pattern(r"\\{0,3}(?P<quote>[\"'`“„«])(?P<value>[^\"'`“”»\n]{1,2000})")
 # A value without quotes ends where Chinese, Japanese or Korean text begins, which has no blanks between words.
-_PLAIN = r"(?P<value>(?:[^\s\"'`,;&<>\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]|[,;&](?![\w. -]{0,30}=)(?![\s\"'`]|\Z)){1,120})"
-_ALONE = r"\\{0,3}[\"'`*.,;:!?)]{0,4}[^\S\n]*(?:\n|\Z)"
+_IN_PLAIN = r"[^\s\"'`,;&<>\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]"
+_PLAIN = pattern(  # the first part is faster, and most often enough
+    rf"(?P<value>{_IN_PLAIN}{{1,120}}+(?![,;&])|(?:{_IN_PLAIN}|[,;&](?![\w. -]{{0,30}}=)(?![\s\"'`]|\Z)){{1,120}})"
+)
+_ALONE = pattern(r"\\{0,3}[\"'`*.,;:!?)]{0,4}[^\S\n]*(?:\n|\Z)")
+_BASE64_BEFORE = pattern(r"[A-Za-z0-9+/]{0,24}\Z")
+_ASSIGNED = pattern(r"[A-Za-z_][\w.]*[=:]")
+_FINGERPRINT = pattern(r"(?:[0-9A-F]{16}|[0-9A-F]{40})\Z")
+_KEY_OWNER = pattern(r"([a-z0-9]+)[_-]\Z")
+_THIS = pattern(r"(?:this|my|our|following|new)\s$")
+_BLOCK = pattern(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})")
+_OPTION = pattern(r"=|\s{1,20}")
+_ELEMENT = pattern(r"(?: [^<>\n]{0,80})?>(?=[^<>\s]{1,500}</)")
 _WHOLE = 120
 # A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
 # each name would add up: a name each so many characters, and some more for a short line.
 _DENSE, _MORE = 64, 8
-_SHORT = 40  # a text that is searched faster with the pattern than with each beginning of a name
-_ANY = (
+_ANY = pattern(
     r"(?i:pass(?:word|wd|phrase)?|pwd|pw)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<password>(?=[^\s\"'`,;&]{0,20}\d)[^\s\"'`,;&…]{6,200})"
     r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?:(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500}|[0-9a-f]{24,500}(?!\w)))"
 )
@@ -74,8 +85,9 @@ class _Form(NamedTuple):
     words: bool
 
 
-def named_values(block: str, low: str) -> Iterator[NamedValue]:
+def named_values(block: str, low: str) -> list[NamedValue]:
     """Find values after the name of a secret. `low` is the block in lower case."""
+    found = list[NamedValue]()
     left = len(block) // _DENSE + _MORE
     for match in _names(low):
         start, end = match.start(), match.start("suffix")
@@ -83,37 +95,36 @@ def named_values(block: str, low: str) -> Iterator[NamedValue]:
         if not _is_name(block, low, start, name):
             continue
         if left == 0:
-            yield from _dense_values(block, start)
-            return
+            return found + _dense_values(block, start)
         left -= 1
-        if found := _value(block, low, start, name, match.end()):
-            yield found
+        if value := _value(block, low, start, name, match.end()):
+            found.append(value)
+    return found
 
 
 def _names(low: str) -> Iterator[re.Match[str]]:
     """Find the names of secrets, as a search with the pattern does, but at the words with which they begin only."""
-    pattern, owner, done = compiled(_NAME), compiled(_OWNER), 0
-    if len(low) < _SHORT:
-        yield from pattern.finditer(low)
-        return
+    done = 0
     for place in positions(_BEGINNINGS if low.isascii() else _ALL_BEGINNINGS, low):
         if place < done:
             continue
         match = None
-        if low[place] == "k" and (own := owner.search(low, max(done, place - _OWNER_ROOM), place)):
-            match = pattern.match(low, own.start())
-        match = match or pattern.match(low, place)
+        if low[place] == "k" and (owner := _OWNER.search(low, max(done, place - _OWNER_ROOM), place)):
+            match = _NAME.match(low, owner.start())
+        match = match or _NAME.match(low, place)
         if match:
-            done = match.end()
             yield match
+            done = match.end()
 
 
-def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
+def _dense_values(block: str, start: int) -> list[NamedValue]:
     """Find values of names that follow each other closely, from `start` on."""
-    for match in compiled(_ANY).finditer(block, start):
+    found = list[NamedValue]()
+    for match in _ANY.finditer(block, start):
         kind = "value" if match["value"] else "password"
         label = "secret" if kind == "value" else kind
-        yield NamedValue(label, *match.span(kind), "one of many names of secrets", match.start())
+        found.append(NamedValue(label, *match.span(kind), "one of many names of secrets", match.start()))
+    return found
 
 
 def _is_name(block: str, low: str, start: int, name: str) -> bool:
@@ -128,9 +139,10 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
         return len(name) > 4
     if name.startswith(_COMPOUND):
         return True
-    run = compiled(r"[A-Za-z0-9+/]{0,24}\Z").search(block, max(0, start - 24), start)
-    camel = block[start].isupper() and block[start - 1].islower()
-    return camel and run is not None and len(run[0]) < 24 and run[0].isalpha()  # not in the middle of base64
+    if not (block[start].isupper() and block[start - 1].islower()):
+        return False
+    run = _BASE64_BEFORE.search(block, max(0, start - 24), start)
+    return run is not None and len(run[0]) < 24 and run[0].isalpha()  # not in the middle of base64
 
 
 def _value(block: str, low: str, start: int, name: str, end: int) -> NamedValue | None:
@@ -138,28 +150,27 @@ def _value(block: str, low: str, start: int, name: str, end: int) -> NamedValue 
     before = low[max(0, start - 60) : start]
     prefix = "" if not before or before[-1].isspace() else before.rsplit(None, 1)[-1]
     password = name.startswith(_PASS)
-    span, rule = _block_scalar(block, end, password=password), f"block after “{name}”"
+    kind, span = "block after", _block_scalar(block, end, password=password)
     tried = set[int]()
-    for form in () if span else _forms(low, name, prefix, before, end):
+    for form in () if span else _forms(low, name, prefix, before, end, password=password):
         if form.opening in tried and form.need > LOOSE:
             continue
         tried.add(form.opening)
         if span := _convincing_span(block, name, before, end, form, start - len(prefix)):
-            rule = f"{form.kind} “{name}”"
+            kind = form.kind
             break
     if not span:
         return None
-    return NamedValue(value_name(prefix + name, name, password=password), *span, rule, start - len(prefix))
+    label = value_name(prefix + name, name, password=password)
+    return NamedValue(label, *span, f"{kind} “{name}”", start - len(prefix))
 
 
 def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, context: int) -> tuple[int, int] | None:
     """Return the position of the value of this form if it looks like a secret."""
     value, quote = None, ""
-    if block[form.opening : form.opening + 1] in "\"'`“„«\\" and (
-        value := compiled(_QUOTED).match(block, form.opening)
-    ):
+    if block[form.opening : form.opening + 1] in "\"'`“„«\\" and (value := _QUOTED.match(block, form.opening)):
         quote = value["quote"]
-    value = value or compiled(_PLAIN).match(block, form.opening)
+    value = value or _PLAIN.match(block, form.opening)
     if not value:
         return None
     first, last = trimmed(block, *value.span("value"), bool(quote))
@@ -177,9 +188,9 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
     if not looks_secret(shown, form.need, quote, words=words, phrase=phrase, name=chosen):
         return None
     next_line = "\n" in block[end:first] and form.kind != "sentence"  # a value has it for itself
-    if next_line and (compiled(r"[A-Za-z_][\w.]*[=:]").match(shown) or not compiled(_ALONE).match(block, last)):
+    if next_line and (_ASSIGNED.match(shown) or not _ALONE.match(block, last)):
         return None
-    while not quote and value.end() - value.start() == _WHOLE and (value := compiled(_PLAIN).match(block, value.end())):
+    while not quote and value.end() - value.start() == _WHOLE and (value := _PLAIN.match(block, value.end())):
         last = trimmed(block, first, value.end(), quoted=False)[1]
     return first, last
 
@@ -195,18 +206,18 @@ def _is_chosen(block: str, name: str, end: int, form: _Form, quote: str) -> bool
 
 def _is_key(block: str, name: str, before: str, value: str, context: int) -> bool:
     """May this be the value of a secret key? Most keys of programs only identify something."""
-    if "sign" in name and compiled(r"(?:[0-9A-F]{16}|[0-9A-F]{40})\Z").match(value):
+    if "sign" in name and _FINGERPRINT.match(value):
         return False  # the fingerprint of a GPG key
     if name not in ("key", "key_id"):
         return True
-    owner = compiled(r"([a-z0-9]+)[_-]\Z").search(before)
+    owner = _KEY_OWNER.search(before) if before.endswith(("_", "-")) else None
     if not owner:
-        return not is_id(value) or bool(compiled(r"(?:this|my|our|following|new)\s$").search(before))
+        return not is_id(value) or bool(_THIS.search(before))
     if owner[1] in _KEY_OWNERS:
         return True
-    made = shape(value[:JUDGED])
+    signs = count_signs(value[:JUDGED])
     setting = block[context : context + 3].isupper()
-    return (made.mixed and made.digits >= 2 and made.length >= 20) or (setting and made.length >= 16)
+    return (signs.mixed and signs.digits >= 2 and signs.length >= 20) or (setting and signs.length >= 16)
 
 
 def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | None:
@@ -214,7 +225,7 @@ def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | 
     near = block[end : end + 12]
     if "|" not in near and ">" not in near:
         return None
-    opening = compiled(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})").match(block, end)
+    opening = _BLOCK.match(block, end)
     if not opening:
         return None
     lines = compiled(rf"\S{{6,2000}}(?:[^\S\n]{{0,4}}\n{opening[1]}\S{{1,2000}}(?=\s|\Z)){{0,200}}").match(
@@ -226,27 +237,26 @@ def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | 
     return lines.span()
 
 
-def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[_Form]:
+def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password: bool) -> Iterator[_Form]:
     """Yield the ways in which a value may follow the name."""
-    password = name.startswith(_PASS)
     vague = name in ("key", "key_id", "ключ") or (name in ("pass", "pw") and not prefix.endswith(("_", "-")))
     told = not vague or name == "pw"  # "pw is …" is clear, "pw …" is not
-    if vague and compiled(_OPEN_KEYS).search(before):
+    if vague and _OPEN_KEYS.search(before, max(0, len(before) - _OPEN_ROOM)):
         return
     usual = HARDLY if vague else LIKELY
     words = password and (not vague or bool(prefix))
     sign = low[end : end + 1]
-    if sign in " \t=" and prefix.startswith(("-", "/")) and (option := compiled(r"=|\s{1,20}").match(low, end)):
+    if sign in " \t=" and prefix.startswith(("-", "/")) and (option := _OPTION.match(low, end)):
         yield _Form("option", option.end(), (SURE if option[0] == "=" else LOOSE) if password else usual, words)
-    if "<" in prefix and (tag := compiled(r"(?: [^<>\n]{0,80})?>(?=[^<>\s]{1,500}</)").match(low, end)):
+    if "<" in prefix and (tag := _ELEMENT.match(low, end)):
         yield _Form("setting", tag.end(), usual, words)
-    if setting := compiled(_SET).match(low, end):
+    if setting := _SET.match(low, end):
         spaced = setting[0].endswith("= ") and low[setting.end() : setting.end() + 1] not in "\"'`"
         kind = "query" if "?" in prefix or "&" in prefix else "setting"
         yield _Form(kind, setting.end(), LOOSE if password and not vague and not spaced else usual, words)
     if name == "pat":
         return  # a first name in a sentence
-    if (sign.isspace() or sign in "'’:=：—–") and (link := compiled(_LINK).match(low, end)):
+    if (sign.isspace() or sign in "'’:=：—–") and (link := _LINK.match(low, end)):
         copula = link["copula"].strip()
         if not told or copula in _WEAK_LINKS or (not copula[0].isalpha() and link["far"] and not password):
             yield _Form("sentence", link.end(), HARDLY, password and told)
@@ -256,7 +266,7 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[
     setter = r"\(|" if before.endswith(("set", "set_", "with", ".")) else ""
     if password and sign in "('\"" and (call := compiled(setter + r"[\"']\s?,\s?(?=[\"'])").match(low, end)):
         yield _Form("setting", call.end(), LIKELY, words)
-    if sign.isspace() and (bare := compiled(_BARE).match(low, end)):
+    if sign.isspace() and (bare := _BARE.match(low, end)):
         quoted = low[bare.end() : bare.end() + 1] in ("'", '"', "`")
         need = (LOOSE if password else LIKELY) if quoted and not vague else HARDLY
         yield _Form("words after", bare.end(), need, password and not vague)

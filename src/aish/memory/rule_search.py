@@ -2,49 +2,58 @@
 
 Pure functions. To search a text with each pattern is slow. But nearly all rules say with which texts a match begins,
 and a pattern that is tried at one place takes less than a microsecond. Words are looked up by their first two letters,
-in one go for all rules; other beginnings are found one by one.
+and the beginnings of tokens by one pattern, each in one go for all rules; other beginnings are found one by one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from aish.memory.secret_hints import SHORTEST_TOKEN, has_long_run
+from aish.memory.secret_hints import has_long_run
 from aish.memory.secret_rules import RULES, Rule
-from aish.values.patterns import compiled
+from aish.values.patterns import pattern
 
 _FAR, _ROOM = 300, 500  # characters from a program to its option, and for the value of that
-_PAIR = r"\b\w\w"
-_COMMAND_REST = r"(?:[^|;&\n\\]|\\\n|\\)*"
-_INSIDE_TOKENS = (".", ":", "-", "8Q", "hooks", "/")  # needles with which the token does not begin
+_COMMAND_REST = pattern(r"(?:[^|;&\n\\]|\\\n|\\)*")
+_ALONE, _NOT_INSIDE = r"(?<![A-Za-z0-9_])", r"(?<![\w-]{24})"  # before a token
 
-_Places = list[int] | None  # where a match may begin; None: anywhere
+_Matches = list[tuple[Rule, re.Match[str]]]
 
 
 class _Search:
     """A rule, with what is needed to find its matches. Patterns are compiled on first use."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule, self.folded = rule, rule.folded
+        self.rule, self.folded, self.hyphen = rule, rule.folded, rule.hyphen
         self.needles, self.starts = rule.needles.split(), rule.starts.split()
-        if rule.token and not rule.needles.startswith(_INSIDE_TOKENS):
+        if rule.token and not rule.sign:
             self.starts = self.needles
         self.at_words = not rule.token and bool(self.starts) and all(map(_is_word, self.starts))
-        self.hyphen = rule.hyphen
+        self.argument = pattern(rule.argument) if rule.option else None
+        self.sign = pattern(rule.sign) if rule.sign else None
+        text = rule.program if rule.option else rule.pattern
+        self.pattern = pattern(f"(?a){_ALONE}{_NOT_INSIDE}(?:{text})" if rule.token else text)
 
     def may_match(self, text: str) -> bool:
         """Is there a needle in the text?"""
-        for needle in self.needles:  # noqa: SIM110  # much faster than `any`
+        for needle in self.needles:
             if needle in text:
-                return True
+                return not self.hyphen or "-" in text
         return False
 
-    def matches(self, text: str, places: _Places) -> Iterator[re.Match[str]]:
-        rule = self.rule
-        if rule.option:
-            return _options(rule, text, places)
-        if rule.token:
-            return _matches_at(rf"(?a)(?<![A-Za-z0-9_])(?<![\w-]{{24}})(?:{rule.pattern})", text, places)
-        return _matches_at(rule.pattern, text, places)
+    def matches(self, text: str, places: list[int] | None = None) -> list[re.Match[str]]:
+        """Find what `finditer` finds. If it is known where matches may begin, look only there."""
+        if places is None:
+            if self.sign and not self.sign.search(text):
+                return []
+            if not self.starts:
+                return list(self.pattern.finditer(text))
+            places = positions(self.starts, text)
+        found, done, match_at = list[re.Match[str]](), 0, self.pattern.match
+        for place in places:
+            if place >= done and (match := match_at(text, place)):
+                found.append(match)
+                done = match.end()
+        return _options(self.argument, text, found) if self.argument and found else found
 
 
 def _is_word(start: str) -> bool:
@@ -52,81 +61,98 @@ def _is_word(start: str) -> bool:
     return len(start) > 1 and start[0].isalnum() and start[0] < "\u0e00" and start != "auth"
 
 
+def _by_first(words: Iterable[str]) -> str:
+    """Return a pattern that matches one of these words, the longest first. It tests each first letter only once."""
+    rests = dict[str, list[str]]()
+    for word in sorted(words, key=len, reverse=True):
+        rests.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(those)})" for first, those in rests.items())
+
+
 _SEARCHES = [_Search(rule) for rule in RULES]
-_TOKENS = [search for search in _SEARCHES if search.rule.token]
 _OTHERS = [search for search in _SEARCHES if not (search.at_words or search.rule.token or search.rule.foreign)]
-_FOREIGN = [search for search in _SEARCHES if search.rule.foreign and not search.at_words]
+_OTHERS_AND_FOREIGN = [*_OTHERS, *(search for search in _SEARCHES if search.rule.foreign and not search.at_words)]
 _BY_PAIR = dict[str, list[tuple[str, _Search]]]()
 for _search in _SEARCHES:
     for _start in _search.starts if _search.at_words else ():
         _BY_PAIR.setdefault(_start[:2], []).append((_start, _search))
+_FIRST, _SECOND = ("".join({re.escape(pair[place]) for pair in _BY_PAIR}) for place in (0, 1))
+_PAIR = pattern(rf"\b(?=[{_FIRST}][{_SECOND}])(?:{_by_first(_BY_PAIR)})")  # most words fail at the first test
+
+_TOKENS = [search for search in _SEARCHES if search.rule.token and search.starts]
+_INSIDE_TOKENS = [search for search in _SEARCHES if search.rule.token and search.sign]  # begin with anything
+_BY_START = {
+    start: [search for search in _TOKENS if start.startswith(tuple(search.starts))]
+    for search in _TOKENS
+    for start in search.starts
+}
+_START = pattern(rf"{_ALONE}(?=({_by_first(_BY_START)}))")
 
 
-def rule_matches(block: str, low: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    """Find the matches of all rules, each rule by itself. `low` is the block in lower case."""
-    for search, places in _at_words(block, low):
-        for match in search.matches(low if search.folded else block, places):
-            yield search.rule, match
-    for search in _OTHERS if block.isascii() else [*_OTHERS, *_FOREIGN]:
-        text = low if search.folded else block
-        if search.may_match(text) and (not search.hyphen or "-" in block):
-            for match in search.matches(text, positions(search.starts, text) if search.starts else None):
-                yield search.rule, match
+def rule_matches(block: str, low: str) -> _Matches:
+    """Find the matches of all rules, each rule by itself, tokens first. `low` is the block in lower case."""
+    found = _Matches()
     if has_long_run(block):
-        words = "\n".join(word for word in block.split() if len(word) >= SHORTEST_TOKEN)
-        for search in _TOKENS:
-            if search.may_match(words):
-                for match in search.matches(block, positions(search.starts, block) if search.starts else None):
-                    yield search.rule, match
+        found += _tokens(block)
+        for search in _INSIDE_TOKENS:
+            if search.may_match(block):
+                found += [(search.rule, match) for match in search.matches(block)]
+    for search, places in _at_words(block, low).items():
+        text = low if search.folded else block
+        if search.may_match(text):
+            found += [(search.rule, match) for match in search.matches(text, places)]
+    for search in _OTHERS if block.isascii() else _OTHERS_AND_FOREIGN:
+        text = low if search.folded else block
+        if search.may_match(text):
+            found += [(search.rule, match) for match in search.matches(text)]
+    return found
 
 
-def _at_words(block: str, low: str) -> list[tuple[_Search, list[int]]]:
+def _at_words(block: str, low: str) -> dict[_Search, list[int]]:
     """Return the rules that begin with words of the block, and where these are."""
     found = dict[_Search, list[int]]()
-    for match in compiled(_PAIR).finditer(low):
-        if entries := _BY_PAIR.get(match[0]):
-            place = match.start()
-            for word, search in entries:
-                if (low if search.folded else block).startswith(word, place):
-                    found.setdefault(search, []).append(place)
-    return [
-        (search, places)
-        for search, places in found.items()
-        if search.may_match(low if search.folded else block) and (not search.hyphen or "-" in block)
-    ]
+    for match in _PAIR.finditer(low):
+        place = match.start()
+        for word, search in _BY_PAIR[match[0]]:
+            if (low if search.folded else block).startswith(word, place):
+                found.setdefault(search, []).append(place)
+    return found
+
+
+def _tokens(block: str) -> _Matches:
+    """Find the tokens whose beginnings are known."""
+    found, done = _Matches(), dict[_Search, int]()
+    for start in _START.finditer(block):
+        place = start.start()
+        for search in _BY_START[start[1]]:
+            if (match := search.pattern.match(block, place)) and place >= done.get(search, 0):
+                found.append((search.rule, match))
+                done[search] = match.end()
+    return found
 
 
 def positions(words: list[str] | tuple[str, ...], text: str) -> list[int]:
     """Return where one of these words is in the text, in order."""
     found = list[int]()
     for word in words:
-        place = text.find(word)
-        while place >= 0:
-            found.append(place)
-            place = text.find(word, place + 1)
+        if word in text:  # much faster than `find`, and most often false
+            place = text.find(word)
+            while place >= 0:
+                found.append(place)
+                place = text.find(word, place + 1)
     found.sort()
     return found
 
 
-def _matches_at(pattern: str, text: str, places: _Places) -> Iterator[re.Match[str]]:
-    """Find what `finditer` finds, but only at these places."""
-    if places is None:
-        yield from compiled(pattern).finditer(text)
-        return
-    matcher, done = compiled(pattern).match, 0
-    for place in places:
-        if place >= done and (match := matcher(text, place)):
-            yield match
-            done = match.end()
-
-
-def _options(rule: Rule, text: str, places: _Places) -> Iterator[re.Match[str]]:
-    """Find the option of a rule in each command that has its program; once, however often the program is named."""
-    done = 0
-    for program in _matches_at(rule.program, text, places):
+def _options(argument: re.Pattern[str], text: str, programs: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Find the option in each command that has its program; once, however often the program is named."""
+    found, done = list[re.Match[str]](), 0
+    for program in programs:
+        start = program.end()
         if program.start() < done:
             continue
-        done = end = compiled(_COMMAND_REST).match(text, program.end()).end()  # type: ignore[union-attr]  # matches nothing, too
-        option = compiled(rule.argument).search(text, program.end(), min(end, program.end() + _FAR) + _ROOM)
+        done = end = _COMMAND_REST.match(text, start).end()  # type: ignore[union-attr]  # matches nothing, too
+        option = argument.search(text, start, min(end, start + _FAR) + _ROOM)
         if option and option.start("value") <= end:
-            yield option
+            found.append(option)
+    return found

@@ -45,10 +45,11 @@ def explain(text: str, found: Sequence[FoundSecret], salt: bytes) -> Iterator[Ma
 def describe(value: str) -> str:
     """Say what a value is made of, without showing any of it."""
     made = shape(value)
-    parts = [f"{made.length} characters"]
-    parts += ["upper and lower case"] if made.mixed else ["letters"] if made.letters else []
-    parts += [f"{made.digits} {'digit' if made.digits == 1 else 'digits'}"] if made.digits else []
-    parts += ["other signs"] if made.odd else []
+    signs = made.signs
+    parts = [f"{signs.length} characters"]
+    parts += ["upper and lower case"] if signs.mixed else ["letters"] if signs.letters else []
+    parts += [f"{signs.digits} {'digit' if signs.digits == 1 else 'digits'}"] if signs.digits else []
+    parts += ["other signs"] if signs.odd else []
     if made.is_random:
         parts.append("mostly random")
     elif made.words:

@@ -9,17 +9,16 @@ compiles a pattern when its needle is first found, and limits repetitions in pat
 
 import hashlib
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from aish.memory.named_secrets import named_values
 from aish.memory.rule_search import rule_matches
 from aish.memory.secret_hints import (
+    PRIVATE_KEY,
     blocks_with_secrets,
     key_end,
     lowered,
     noiseless_places,
-    private_key,
     without_noise,
 )
 from aish.memory.secret_names import token_name
@@ -50,10 +49,10 @@ class FoundSecret(NamedTuple):
 def find(text: str) -> list[FoundSecret]:
     """Return all secrets in the text, in order, without overlaps."""
     return [
-        found._replace(start=start + found.start, end=start + found.end, context=start + found.context)
+        FoundSecret(kind, start + first, start + last, rule, start + context)
         for start, end in blocks_with_secrets(text)
         if end - start >= _SHORTEST
-        for found in _find_in_block(text[start:end])
+        for kind, first, last, rule, context in _find_in_block(text[start:end])
     ]
 
 
@@ -108,27 +107,27 @@ def _without_escapes(block: str) -> str:
     )
 
 
-def _spans(block: str, low: str) -> Iterator[FoundSecret]:
-    if "-----BEGIN" in block:
-        yield from _keys(block)
+def _spans(block: str, low: str) -> list[FoundSecret]:
+    """Return all secrets, also those that overlap."""
+    spans = _keys(block) if "-----BEGIN" in block else []
     for rule, match in rule_matches(block, low):
-        found = _judged(rule, block, match)
-        if found and found.end > found.start:
-            yield found
-    for one in named_values(block, low):
-        if one.end > one.start:
-            yield FoundSecret(one.kind, one.start, one.end, one.rule, one.context)
+        if found := _judged(rule, block, match):
+            spans.append(found)
+    spans += [FoundSecret(*one) for one in named_values(block, low)]
+    return [one for one in spans if one.end > one.start]
 
 
-def _keys(block: str) -> Iterator[FoundSecret]:
+def _keys(block: str) -> list[FoundSecret]:
     """Find private keys, also without an end marker."""
-    for match in private_key().finditer(block):
+    found = list[FoundSecret]()
+    for match in PRIVATE_KEY.finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
         if compiled(_KEY_START).match(body):
             start = match.end() + len(body) - len(body.lstrip())
             stop = match.end() + len(body.rstrip())
-            yield FoundSecret("private key", start, stop, "private key after its begin marker", match.start())
+            found.append(FoundSecret("private key", start, stop, "private key after its begin marker", match.start()))
+    return found
 
 
 def _judged(rule: Rule, block: str, match: re.Match[str]) -> FoundSecret | None:
@@ -142,7 +141,7 @@ def _judged(rule: Rule, block: str, match: re.Match[str]) -> FoundSecret | None:
     start, end = trimmed(block, *match.span("value"), bool(quote))
     if rule.need is not None and not _convinces(rule, block[start:end], quote):
         return None
-    return FoundSecret(rule.kind, start, end, rule.name, match.start())
+    return FoundSecret(rule.kind, start, end, rule.name(), match.start())
 
 
 def _convinces(rule: Rule, value: str, quote: str) -> bool:

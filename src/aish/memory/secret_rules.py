@@ -3,6 +3,7 @@
 Data only. `kind` is the name for people; `secret_patterns` makes it more exact where it knows the issuer.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 from aish.memory.secret_hints import CHOOSING, CHOOSING_STARTS
@@ -13,7 +14,8 @@ class Rule(NamedTuple):
     """A pattern of a secret. Each match contains a needle; the secret is the group `value`, or the whole match.
 
     `need` is None if the pattern alone is enough. A `folded` rule matches lower-case text. If each match begins with one
-    of a few texts, these are the `starts`: to look for them is much faster than to search with the pattern.
+    of a few texts, these are the `starts`: to look for them is much faster than to search with the pattern. Other rules
+    have a `sign`: a pattern of what each match contains. It begins with a fixed text, so a search with it is fast, too.
     """
 
     kind: str
@@ -22,6 +24,7 @@ class Rule(NamedTuple):
     pattern: str
     folded: bool = False
     starts: str = ""
+    sign: str = ""
 
     @property
     def token(self) -> bool:
@@ -57,9 +60,9 @@ class Rule(NamedTuple):
         """May the value be a word with a number? People choose such passwords, programs make no such tokens."""
         return self.kind.startswith("password")
 
-    @property
+    @cache  # noqa: B019  # there are only the rules of the table below
     def name(self) -> str:
-        """The rule in words, for `aish redact --explain`."""
+        """Return the rule in words, for `aish redact --explain`."""
         return f"{self.kind} near {' or '.join(f'“{needle}”' for needle in self.needles.split()[:6])}"
 
 
@@ -76,25 +79,25 @@ RULES = (
     Rule("Stripe key", None, "sk_ rk_ pk_ whsec_", r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{20,}"),
     Rule("Google key", None, "AIza GOCSPX- ya29.", r"AIza[\w-]{30,}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}"),
     Rule("Slack token", None, "xox xapp-", r"xox[abeoprs]-[\w-]{12,}|xapp-\d-[\w-]{12,}"),
-    Rule("Slack webhook", None, "hooks.slack.com/services/", r"(?<=hooks\.slack\.com/services/)[\w/]{20,}"),
-    Rule("Discord webhook", None, "/api/webhooks/", r"(?<=/api/webhooks/)\d{10,}/[\w-]{30,}"),
-    Rule("Discord token", None, ".", r"[MNO][\w-]{22,40}\.[\w-]{6}\.[\w-]{20,}"),
-    Rule("Telegram token", None, ":AA", r"(?:bot)?\d{8,11}:AA[\w-]{30,}"),
+    Rule("Slack webhook", None, "hooks.slack.com/services/", r"(?<=hooks\.slack\.com/services/)[\w/]{20,}", sign=r"hooks\.slack\.com/services/[\w/]{20}"),
+    Rule("Discord webhook", None, "/api/webhooks/", r"(?<=/api/webhooks/)\d{10,}/[\w-]{30,}", sign=r"/api/webhooks/\d{10}"),
+    Rule("Discord token", None, ".", r"[MNO][\w-]{22,40}\.[\w-]{6}\.[\w-]{20,}", sign=r"\.[\w-]{6}\.[\w-]{20}"),
+    Rule("Telegram token", None, ":AA", r"(?:bot)?\d{8,11}:AA[\w-]{30,}", sign=r":AA[\w-]{30}"),
     Rule("SendGrid key", None, "SG.", r"SG\.[\w-]{16,80}\.[\w-]{16,}"),
-    Rule("mail service key", None, "-us", r"[0-9a-f]{32}-us\d{1,2}"),
+    Rule("mail service key", None, "-us", r"[0-9a-f]{32}-us\d{1,2}", sign=r"-us\d"),
     Rule("mail service key", None, "key- xkeysib- re_", r"key-[0-9a-f]{32}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
     Rule("package registry token", None, "pypi- npm_ rubygems_ cio NuGet oy2", r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}|oy2[a-z0-9]{43}"),
     Rule("Docker token", None, "dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
     Rule("cloud token", None, "doo_v1_ dop_v1_ dor_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
     Rule("cloud token", None, "LTAI vercel_ rnd_ ops_", r"LTAI[A-Za-z0-9]{16,26}|vercel_\w{20,}|rnd_[A-Za-z0-9]{28,}|ops_eyJ[\w-]{50,}"),
     Rule("shop token", None, "shp sq0 EAAA", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp|idp)-[\w-]{20,}|EAAA[\w-]{50,}"),
-    Rule("Vault token", None, ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+    Rule("Vault token", None, ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}", sign=r"\.atlasv1\.[\w-]{40}"),
     Rule("Vault token", None, "hv dp. pul-", r"hv[sbr]\.[\w-]{24,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
     Rule("service token", None, "gl lin_ ntn_ PMAK-", r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
     Rule("service token", None, "ATATT3 ATCTT3 ATBB figd_ sntr NRAK- sbp_", r"AT[AC]TT3[\w=-]{50,}|ATBB\w{28,}|figd_[\w-]{30,}|sntr[ysu]_[\w=+/-]{30,}|NRAK-[A-Z0-9]{27}|sbp_[0-9a-f]{40}"),
     Rule("service token", None, "pscale_ CFPAT- bkaa_ bkua_ nfp_ phx_", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}|phx_[A-Za-z0-9]{40,}"),
     Rule("Twilio key", None, "SK", r"SK[0-9a-f]{32}"),
-    Rule("Azure secret", None, "8Q~", r"[\w~.-]{3,5}8Q~[\w~.-]{30,}"),
+    Rule("Azure secret", None, "8Q~", r"[\w~.-]{3,5}8Q~[\w~.-]{30,}", sign=r"8Q~[\w~.-]{30}"),
     Rule("age key", None, "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
     Rule("password hash", None, "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$", r"\$(?:1|apr1)\$[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20,24}|\$[56]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,24}\$[./A-Za-z0-9]{20,90}|\$g?y\$[./A-Za-z0-9]{1,60}\$[./A-Za-z0-9]{1,90}\$[./A-Za-z0-9]{20,90}|\$7\$[./A-Za-z0-9]{11,80}\$[./A-Za-z0-9]{40,90}"),
     Rule("password hash", None, "$2a$ $2b$ $2x$ $2y$ $argon2 $scrypt$ $pbkdf2 pbkdf2_sha", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{40,60}|\$argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[a-z]=\d{1,9}(?:,[a-z]=\d{1,9}){0,4}\$[\w+/=-]{4,100}\$[\w+/=-]{16,200}|\$(?:scrypt|pbkdf2(?:-sha\d{1,3})?)\$[\w=,.]{1,60}\$[\w./+=-]{4,100}\$[\w./+=-]{16,200}|pbkdf2_sha\d{1,3}\$\d{1,9}\$[\w./+=-]{4,60}\$[\w./+=-]{16,200}"),
@@ -102,16 +105,16 @@ RULES = (
     Rule("private key", None, "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFUR|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURUQ|BEU0EgUFJJ|BQR1AgUFJJ)[A-Za-z0-9+/=]{16,}"),
     Rule("JWT", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
 
-    Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://(?P<user>[^\s/:@\"']{0,200}):(?!(?P=user)@)(?P<value>[^\s/@\"']{1,500})@", folded=True),
-    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?!(?:[\d.-]{1,80}|mailto|sips?|xmpp|acct):)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"'<>]{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)"),
+    Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://(?P<user>[^\s/:@\"']{0,200}):(?!(?P=user)@)(?P<value>[^\s/@\"']{1,500})@", folded=True, sign=r"://[^\s/:@\"']{0,200}:[^\s/@\"']{1,500}@"),
+    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?!(?:[\d.-]{1,80}|mailto|sips?|xmpp|acct):)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"'<>]{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)", sign=r":[^\s:@/\"'<>]{6,200}@[A-Za-z\d]"),
     Rule("access token", SURE, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
     Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
     Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True, starts="bearer"),
-    Rule("access token", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True),
+    Rule("access token", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True, starts="x- private- job- deploy- circle- api-"),
     Rule("cookie", SURE, "cookie:", r"\bcookie:\s{0,4}(?P<value>[\w.%$-]{1,80}=[^\s\"'][^\"'\n]{3,})", folded=True, starts="cookie:"),
     Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})", starts="curl wget http"),
     Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code(?==[^\s&\"'#]{16}))=(?P<value>[^\s&\"'#]{8,})", folded=True, starts="?key= &key= ?sig= &sig= ?signature= &signature= ?code= &code="),
-    Rule("signature in a URL", SURE, "signature security-token sig=", r"(?:[?&;]|%26|%3f)(?:x-(?:amz|goog|oss|cos)-(?:signature|security-token)|(?:(?<=[?&])|(?<=&amp;))(?:sig|signature)(?==[\w%+/~-]{20}))(?:=|%3d)(?P<value>[^\s&\"'#<>]{16,})", folded=True),
+    Rule("signature in a URL", SURE, "signature security-token sig=", r"(?:[?&;]|%26|%3f)(?:x-(?:amz|goog|oss|cos)-(?:signature|security-token)|(?:(?<=[?&])|(?<=&amp;))(?:sig|signature)(?==[\w%+/~-]{20}))(?:=|%3d)(?P<value>[^\s&\"'#<>]{16,})", folded=True, sign=r"s(?:ig(?:nature)?|ecurity-token)(?:=|%3d)[^\s&\"'#<>]{16}"),
     Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}(?=\S{0,99}\w)\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True, starts="machine login"),
     Rule("password", LOOSE, "pass", r"\b(?:machine|login|user(?:name)?|as|log[ -]?in|sign[ -]?in|benutzer\w{0,6}|utilisateur|usuario|usuário|utente)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word|wort)?\s{1,4}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True, starts="machine login user as log sign benutzer utilisateur usuario usuário utente"),
     Rule("password", SURE, "password", r"\b(?:create|alter)\s{1,4}(?:user|role)\s[^\n;]{1,100}?\bpassword\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True, starts="create alter"),
@@ -132,7 +135,7 @@ RULES = (
     Rule("password", LOOSE, "/", r"\b(?:log[ -]?(?:in|on)|sign[ -]?in|ssh in|einloggen|anmelden|melde dich|logge dich|connecte-toi|connectez-vous|se connecter|inicia sesión|iniciar sesión|entra|entre|faça login|accedi|entrar|войди|войти|зайди)\s(?:\S{1,30}\s){0,3}?(?:with|as|using|mit|als|avec|con|com|come|с|под|через)\s[\"'`]?[^\s/\"'`]{1,60}[\"'`]?\s{0,2}/\s{0,2}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`/]+)", folded=True, starts="log sign ssh einloggen anmelden melde connecte se inicia entra entre faça accedi войди войти зайди"),
     Rule("password", LOOSE, "pass pw kennw mot contras senha clave парол", rf"{CHOOSING}(?P<value>[^\s\"'`“”«»]{{6,80}})[\"'`“”«»]?\s{{1,3}}(?:as|for|als|comme|como|come|como a|как|в качестве|für)\s{{1,3}}(?:[^\s.,;:=]{{1,20}}\s{{1,2}}){{0,4}}?(?:[\w.-]{{1,20}}-)?(?:pass(?:word|wort|phrase|code)?|pw|kennwort|mot de passe|contraseñ?n?a|senha|clave|парол[ьяе])(?![\w=:/-])", folded=True, starts=CHOOSING_STARTS),
     Rule("password", LOOSE, "密码 密碼 口令", r"(?:用|使用|以|拿|把)\s?[「『“\"'`]?(?P<value>[!-~]{6,80}?)[」』”\"'`]?\s?(?:作为|作為|当作|當作|设为|設為|设成|做|当|當)[^\n!-~]{0,6}\s?(?:[\w.-]{1,20}\s?)?[^\n!-~]{0,6}?(?:密码|密碼|口令)", starts="用 使用 以 拿 把"),
-    Rule("password", LOOSE, "パスワードに パスワードと", r"(?P<value>[!-~]{6,80}+)\s?を\s?(?:[\w.-]{1,20}の?)?\s?パスワード(?:に|と)"),
+    Rule("password", LOOSE, "パスワードに パスワードと", r"(?P<value>[!-~]{6,80}+)\s?を\s?(?:[\w.-]{1,20}の?)?\s?パスワード(?:に|と)", sign=r"を\s?(?:[\w.-]{1,20}の?)?\s?パスワード"),
     Rule("password", LOOSE, "パスワード", r"パスワード(?:を|は)\s?[「『\"'`]?(?P<value>[!-~]{6,80}?)[」』\"'`]?\s?(?:に|です|だ|と)", starts="パスワード"),
     Rule("password", LOOSE, "密码 密碼 口令", r"(?:密码|密碼|口令)(?:现在)?(?:改为|改成|設為|设为|设成|设置为|就是|变成)\s?[:：]?\s?[「『“\"'`]?(?P<value>[!-~]{6,})", starts="密码 密碼 口令"),
     Rule("PIN", None, "pin", r"(?<![\w-])pin\s?(?:码|碼|コード|番号)?\s?(?:是|为|は|就是)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)", folded=True, starts="pin"),
