@@ -146,7 +146,7 @@ def _decoder() -> json.JSONDecoder:
 @functools.cache
 def _to_part() -> re.Pattern[str]:
     """Match up to the next list or object, and its bracket."""
-    return re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[\[{]', re.DOTALL)
+    return re.compile(r'(?>(?:[^"\[{]++|"[^"\\]*+(?>(?:\\.[^"\\]*+)*)")*)[\[{]', re.DOTALL)
 
 
 @functools.cache
