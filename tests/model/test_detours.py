@@ -341,7 +341,7 @@ async def test_plain_http_behind_https_is_named() -> None:
 
     with (
         Speaker(refuse) as server,
-        pytest.raises(HttpTrouble, match="does not speak TLS; if it is a plain HTTP server"),
+        pytest.raises(HttpTrouble, match="does not speak TLS; if it speaks plain HTTP"),
     ):
         await fetch(f"https://127.0.0.1:{server.port}/v1")
 

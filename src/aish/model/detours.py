@@ -200,8 +200,8 @@ def tls_trouble(error: ssl.SSLError, where: str, host: str) -> HttpTrouble:
 
 
 _HANDSHAKES = {
-    "WRONG_VERSION_NUMBER": "does not speak TLS; if it is a plain HTTP server, write http:// instead of https://",
-    "HTTP_REQUEST": "does not speak TLS; if it is a plain HTTP server, write http:// instead of https://",
+    "WRONG_VERSION_NUMBER": "does not speak TLS; if it speaks plain HTTP, write http:// instead of https://",
+    "HTTP_REQUEST": "does not speak TLS; if it speaks plain HTTP, write http:// instead of https://",
     "CERTIFICATE_REQUIRED": "wants a client certificate; set client_cert and client_key of its preset",
     "HANDSHAKE_FAILURE": "refused the TLS handshake; it may want a client certificate (client_cert) or another cipher",
     "UNKNOWN_CA": "does not know the authority of the client certificate; check client_cert",
