@@ -16,7 +16,21 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, history, importing, ledger, masking, mcp, notes, recall_speed, routing, shell, tools
+from bench import (
+    embedded,
+    fence,
+    finding,
+    history,
+    importing,
+    ledger,
+    masking,
+    mcp,
+    notes,
+    recall_speed,
+    routing,
+    shell,
+    tools,
+)
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -98,6 +112,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         "recall": recall_speed.measure,
         "masking": masking.measure,
         "routing": lambda: routing.measure(directory / "programs"),
+        "the embedded model": lambda: embedded.measure(directory),
         "imports": lambda: importing.measure(directory / "importing"),
         "search": lambda: finding.measure(sizes, AISH, env),
     }
@@ -153,6 +168,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *recall_speed.figures(times),
         *masking.figures(times),
         *routing.figures(times),
+        *embedded.figures(times),
         *importing.figures(times),
         *finding.figures(times),
         *notes.figures(times),

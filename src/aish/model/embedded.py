@@ -27,6 +27,8 @@ MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
 _MAX_LOG = 1 << 20
 _MAGIC = b"GGUF"  # how such a file begins
+# Threads of llama.cpp wait for each other in loops otherwise, and take twenty times as long when another program is busy.
+_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE"}
 _REMEDY = "correct or remove the setting embedded.path, or path in its preset"
 
 
@@ -75,6 +77,7 @@ class LlamaProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
+                env=_ENVIRONMENT | os.environ,
                 start_new_session=True,  # Ctrl-C in the terminal is for the answer, not for the server
             )
         assert self._child.stdin and self._child.stdout
