@@ -10,7 +10,7 @@ from pathlib import Path
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.weights import find_embedded, shared_directory
-from aish.values.events import ChatRequest, TextPiece, Usage
+from aish.values.events import ChatRequest, Usage
 from bench.timing import Figure
 
 ASK = ChatRequest(messages=({"role": "user", "content": "Write the numbers from one to fifty."},), max_tokens=60)
@@ -45,16 +45,10 @@ async def _measure(directory: Path) -> dict[str, float]:
 
 
 async def _seconds_for_a_token(model: EmbeddedModel) -> float:
-    first = last = 0.0
-    tokens = 0
+    started = time.perf_counter()  # the prompt is the same each time, and read once
     async with aclosing(model.stream(ASK)) as events:
-        async for event in events:
-            if isinstance(event, TextPiece):
-                last = time.perf_counter()
-                first = first or last
-            elif isinstance(event, Usage):
-                tokens = event.completion_tokens
-    return (last - first) / (tokens - 1)
+        [tokens] = [event.completion_tokens async for event in events if isinstance(event, Usage)]
+    return (time.perf_counter() - started) / tokens
 
 
 def figures(times: dict[str, float]) -> list[Figure]:

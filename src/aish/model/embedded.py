@@ -27,7 +27,7 @@ MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
 _MAX_LOG = 1 << 20
 _MAGIC = b"GGUF"  # how such a file begins
-# Threads of llama.cpp wait for each other in loops otherwise, and take twenty times as long when another program is busy.
+# Threads of llama.cpp otherwise wait for each other in loops, and take 20 times as long when another program is busy.
 _ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE"}
 _REMEDY = "correct or remove the setting embedded.path, or path in its preset"
 

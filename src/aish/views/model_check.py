@@ -25,7 +25,7 @@ def run(program: Program, name: str, *, as_json: bool) -> int:
             await program.close()
 
     if not as_json:
-        screen.note(f"trying {backend.label}; this takes one to three minutes")
+        screen.note(f"trying {backend.label}; this takes about a minute, at most two and a half")
     card = run_loop(check())
     if isinstance(card, Failed):
         if as_json:
