@@ -446,6 +446,20 @@ def test_an_option_is_found_wherever_its_program_is_named_first() -> None:
     assert VALUE not in redact(f"{again} -p{VALUE}; ls | curl -s x; curl -u bob:{VALUE} x", SALT)[0]
 
 
+def test_a_program_that_is_named_again_in_a_sentence_may_have_another_option() -> None:
+    """No sign ends a command in a sentence, and both options are secrets."""
+    text = f"try `curl -u ann:{VALUE[:9]} x`, then `curl -u bob:{VALUE[9:]} x`"
+    masked = redact(text, SALT)[0]
+    assert VALUE[:9] not in masked and VALUE[9:] not in masked
+
+
+@pytest.mark.parametrize("value", ["2026_winterOtter", "123_goOtter", "|x7Kq2Lw9", "#a1b2c3"])
+@pytest.mark.parametrize("text", ["mysql -p{} shop", "curl -u bob:{} x", "https://bob:{}@x.example"])
+def test_a_password_may_begin_like_a_migration_or_a_colour(text: str, value: str) -> None:
+    """Where the context is sure, no value is kept because of its first characters."""
+    assert value not in redact(text.format(value), SALT)[0]
+
+
 def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     """Other programs can use it as a filter."""
     plain = world.aish("redact", given=f"my password is {VALUE}\nok\n")
