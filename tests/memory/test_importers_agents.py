@@ -472,7 +472,6 @@ def test_a_session_of_parts_that_nothing_joins_is_read_in_linear_time(tmp_path: 
     assert cpu_seconds(lambda: find_rewinds(long)) < 9 * cpu_seconds(lambda: find_rewinds(short)) + 0.1
 
 
-
 def test_what_was_taken_back_in_codex_is_another_branch(tmp_path: Path) -> None:
     """The items stay in the file, and an event says how many questions were taken back."""
     back = item({"type": "thread_rolled_back", "num_turns": 1}, "event_msg")

@@ -547,7 +547,10 @@ def test_a_key_is_found_behind_the_signs_of_diffs_comments_and_logs(lead: str) -
 
 def test_the_begin_marker_of_a_key_before_hashes_masks_nothing() -> None:
     """Scanners are shown with the names and the checksums of what they found."""
-    text = "-----BEGIN PRIVATE KEY-----' found:\n  - deploy/ansible/roles/certificates/files\n  - " + "0123456789abcdef" * 4
+    text = (
+        "-----BEGIN PRIVATE KEY-----' found:\n  - deploy/ansible/roles/certificates/files\n  - "
+        + "0123456789abcdef" * 4
+    )
     assert find(text) == []
 
 

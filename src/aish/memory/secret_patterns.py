@@ -32,7 +32,9 @@ _ESCAPE = r"\\{1,4}[nrt]"
 _ESCAPED = rf'\\"|{_ESCAPE}(?=[\s"\'\\]|\Z)|{_ESCAPE}.{{0,2000}}?{_ESCAPE}'
 
 # The first line of a private key, after signs of code and of JSON, numbers of lines, and headers such as `Comment: …`.
-_KEY_START = r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}+){0,200}[A-Za-z0-9+/=]{16}"
+_KEY_START = (
+    r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}+){0,200}[A-Za-z0-9+/=]{16}"
+)
 _KEY_LINE, _KEY_HEAD = r"[A-Za-z0-9+/]{32,80}", 500  # a line of a key, and characters before the first one
 _SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 
@@ -132,9 +134,10 @@ def _keys(block: str) -> list[FoundSecret]:
 
 
 def _has_key(body: str) -> bool:
-    """Is this a key, and not code after a begin marker? In comments, logs and diffs, each line begins with more signs."""
+    """Is this a key, and not code after a begin marker?"""
     if compiled(_KEY_START).match(body):
         return True
+    # In comments, logs and diffs, each line of a key begins with other signs.
     lines = map(shape, compiled(_KEY_LINE).findall(body[:_KEY_HEAD]))
     return any(line.is_random and line.signs.mixed and line.signs.digits for line in lines)
 

@@ -87,11 +87,11 @@ class Spool:
             said = self._run("select role, text, time, name, ref from turns where place = ?", (place,)).fetchone()
             if said[0]:
                 yield _said(base, said)
+        if len(places) == most:
+            return
         aside = base.aside()
         for place, *rest in self._run(
             "select place, role, text, time, name, ref from turns where role <> '' order by time is null, time, place"
-            if len(places) < most
-            else "select 0 limit 0"
         ):
             if not seen[place]:
                 yield _said(aside, rest)
