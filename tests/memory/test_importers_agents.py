@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from timing import cpu_seconds
 
 from aish.memory.importers import read
+from aish.memory.importers.rewinds import find_rewinds
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedTurn, Skipped
 
@@ -457,6 +459,17 @@ def test_a_packed_session_says_how_to_unpack_it(tmp_path: Path) -> None:
     assert "unzstd --keep rollout-old.jsonl.zst" in skipped("codex", tmp_path)[0]
     with pytest.raises(StoreTrouble, match="unzstd"):
         said("codex", packed)
+
+
+def test_a_session_of_parts_that_nothing_joins_is_read_in_linear_time(tmp_path: Path) -> None:
+    """The way from each question to its beginning is walked once, and not again for each later question."""
+
+    def session(size: int) -> Path:
+        asked = [line(f"u{n}", "user", "Why?", parentUuid=f"u{n - 1}" if n else None) for n in range(size)]
+        return put(tmp_path / f"{size}.jsonl", *asked, line("z", "user", "Who?", parentUuid="gone"))
+
+    short, long = session(1_000), session(4_000)
+    assert cpu_seconds(lambda: find_rewinds(long)) < 9 * cpu_seconds(lambda: find_rewinds(short)) + 0.1
 
 
 def test_what_was_taken_back_in_codex_is_another_branch(tmp_path: Path) -> None:

@@ -317,6 +317,20 @@ def test_edited_questions_of_claude_are_another_branch(tmp_path: Path) -> None:
     assert [(turn.ref, turn.branch_of) for turn in first] == [("m1", ""), ("m2", ""), ("m3", "t1"), ("m4", "t1")]
 
 
+def test_a_message_that_cannot_be_read_does_not_part_a_conversation(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Nobody knows what it answered; what was said before it is still the branch that the user sees."""
+    damaged = '{"uuid": "m2", "text": nothing}'
+    letters = [letter("m1", "human", block("Do owls sing?"), parent_message_uuid="0"), "DAMAGED"]
+    letters.append(letter("m3", "human", block("Well?"), parent_message_uuid="m2"))
+    path = tmp_path / "conversations.json"
+
+    path.write_text(json.dumps([talk(*letters)]).replace('"DAMAGED"', damaged), encoding="utf-8")
+    assert [(turn.ref, turn.branch_of) for turn in said("claude", path)] == [("m1", ""), ("m3", "")]
+    bread["mapping"]["n3"] = "DAMAGED"
+    path.write_text(json.dumps([bread]).replace('"DAMAGED"', damaged), encoding="utf-8")
+    assert "n1" in [turn.ref for turn in said("chatgpt", path) if not turn.branch_of]
+
+
 def test_conversations_one_after_another_are_all_read(tmp_path: Path, bread: dict[str, Any]) -> None:
     """Open WebUI sends its chats as JSON lines, and parts of exports are put together with `cat`."""
     path = tmp_path / "conversations.json"

@@ -259,6 +259,17 @@ def test_sessions_of_opencode_are_in_a_database_or_in_a_tree_of_files(tmp_path: 
     assert sort_files(tmp_path).formats == {"opencode": [base, session]}
 
 
+def test_messages_without_an_id_are_not_rewound_and_those_that_return_stay(tmp_path: Path) -> None:
+    """Only the name of a message rewinds; and a list of messages has those that are there now."""
+    messages = [gemini_message(str(number), "user", f"say {number}") for number in range(1, 4)]
+    lines = [GEMINI_HEAD, messages[0], gemini_message("", "user", "say 0") | {"id": None}, *messages[1:]]
+    lines += [{"$rewindTo": "2"}, {"$set": {"messages": messages[2:]}}]
+
+    turns = said("gemini", put_lines(tmp_path / "session-1.jsonl", *lines))
+    assert {turn.text for turn in turns if turn.branch_of} == {"say 2"}
+    assert {turn.text for turn in turns if not turn.branch_of} == {"say 0", "say 1", "say 3"}
+
+
 @pytest.mark.parametrize("undone", [{"messageID": "msg_2"}, '{"messageID": "msg_2"}'])
 def test_what_was_undone_in_opencode_is_another_branch(tmp_path: Path, undone: Any) -> None:
     """OpenCode deletes it with the next question; until then it is in its files."""

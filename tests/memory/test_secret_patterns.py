@@ -416,6 +416,7 @@ def test_a_short_secret_shows_none_of_its_characters() -> None:
             "password: |\n  ",
             "\n    " + "aB3" * 20,
         ),
+        "-----BEGIN PRIVATE KEY-----\n" + "Ab: " * 40,
         *("-----BEGIN PRIVATE KEY-----", "mysql -p ", "curl -u ", "echo a|", "machine a ", "\\\n", "密码", "sk-", "\n"),
         "2026-11-15 19:09:46 INFO server[12]: id=550e8400-e29b-41d4-a716-446655440000 GET /api/v1/users/42 200\n",
         "The capital of France is Paris, and nobody knows why. ",
@@ -443,6 +444,20 @@ def test_an_option_is_found_wherever_its_program_is_named_first() -> None:
     """A program that is named again and again is searched once for each command."""
     again = "mysql " * 40
     assert VALUE not in redact(f"{again} -p{VALUE}; ls | curl -s x; curl -u bob:{VALUE} x", SALT)[0]
+
+
+def test_a_program_that_is_named_again_in_a_sentence_may_have_another_option() -> None:
+    """No sign ends a command in a sentence, and both options are secrets."""
+    text = f"try `curl -u ann:{VALUE[:9]} x`, then `curl -u bob:{VALUE[9:]} x`"
+    masked = redact(text, SALT)[0]
+    assert VALUE[:9] not in masked and VALUE[9:] not in masked
+
+
+@pytest.mark.parametrize("value", ["2026_winterOtter", "123_goOtter", "|x7Kq2Lw9", "#a1b2c3"])
+@pytest.mark.parametrize("text", ["mysql -p{} shop", "curl -u bob:{} x", "https://bob:{}@x.example"])
+def test_a_password_may_begin_like_a_migration_or_a_colour(text: str, value: str) -> None:
+    """Where the context is sure, no value is kept because of its first characters."""
+    assert value not in redact(text.format(value), SALT)[0]
 
 
 def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
@@ -520,6 +535,23 @@ def test_the_begin_marker_of_a_key_in_code_masks_nothing(rest: str) -> None:
 def test_a_key_is_found_behind_signs_of_code_and_numbers_of_lines(lead: str) -> None:
     body = "MIIEpAIBAAKCAQEA" + "1234567890"
     assert body not in redact(f"-----BEGIN RSA PRIVATE KEY-----{lead}{body}\n", SALT)[0]
+
+
+@pytest.mark.parametrize("lead", ["-", "# ", " * ", "// ", "12-", "a/key.pem:", "app-1 2026-11-18: ", "│ ", "<br>"])
+def test_a_key_is_found_behind_the_signs_of_diffs_comments_and_logs(lead: str) -> None:
+    """They are before each line of it, so that nothing but the form of its lines tells that it is one."""
+    body = "MIIEpAIBAAKCAQEA7x" + "1q9ZkT0vJ4hL2uYbW8sRcXfNgPd5eAm3Ki6Oz+B/VQwElDtHnG"
+    lines = ["-----BEGIN RSA PRIVATE KEY-----", body, "-----END RSA PRIVATE KEY-----"]
+    assert body not in redact("".join(f"{lead}{line}\n" for line in lines), SALT)[0]
+
+
+def test_the_begin_marker_of_a_key_before_hashes_masks_nothing() -> None:
+    """Scanners are shown with the names and the checksums of what they found."""
+    text = (
+        "-----BEGIN PRIVATE KEY-----' found:\n  - deploy/ansible/roles/certificates/files\n  - "
+        + "0123456789abcdef" * 4
+    )
+    assert find(text) == []
 
 
 def test_a_number_before_the_word_password_may_be_part_of_a_name() -> None:

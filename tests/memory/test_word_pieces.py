@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aish.memory.finding import word_pieces
 from aish.memory.finding.word_pieces import WordPieces
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -61,10 +62,12 @@ def test_a_very_long_word_is_split_quickly(pieces: WordPieces) -> None:
     assert len(pieces.ids("otter" * 20_000)) < 100_000
 
 
-def test_a_word_has_the_same_pieces_after_many_others(pieces: WordPieces) -> None:
+def test_a_word_has_the_same_pieces_after_many_others(pieces: WordPieces, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pieces of words are cached, and the cache is bounded."""
-    for number in range(30_000):
+    monkeypatch.setattr(word_pieces, "_CACHED_WORDS", 100)
+    for number in range(300):
         pieces.ids(f"reed{number}")
+    assert len(pieces._pieces) <= 100
     assert told(pieces, "otters") == ["▁otter", "s"]
     assert told(pieces, "otter" * 9)[:3] == ["▁otter", "ot", "ter"]  # longer than a cached word
 

@@ -145,14 +145,21 @@ def positions(words: list[str] | tuple[str, ...], text: str) -> list[int]:
 
 
 def _options(argument: re.Pattern[str], text: str, programs: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Find the option in each command that has its program; once, however often the program is named."""
-    found, done = list[re.Match[str]](), 0
+    """Find the options in each command that has their program.
+
+    A command is searched again only behind what was found in it, however often the program is named.
+    """
+    found, done, end = list[re.Match[str]](), 0, 0
     for program in programs:
         start = program.end()
         if program.start() < done:
             continue
-        done = end = _COMMAND_REST.match(text, start).end()  # type: ignore[union-attr]  # matches nothing, too
+        if start > end:
+            end = _COMMAND_REST.match(text, start).end()  # type: ignore[union-attr]  # matches nothing, too
         option = argument.search(text, start, min(end, start + _FAR) + _ROOM)
         if option and option.start("value") <= end:
             found.append(option)
+            done = option.end()
+        else:
+            done = end
     return found

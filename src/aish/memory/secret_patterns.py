@@ -23,7 +23,7 @@ from aish.memory.secret_hints import (
 )
 from aish.memory.secret_names import token_name
 from aish.memory.secret_rules import Rule
-from aish.memory.secret_values import LIKELY, is_sample, looks_secret, trimmed
+from aish.memory.secret_values import LIKELY, is_sample, looks_secret, shape, trimmed
 from aish.values.patterns import compiled
 
 _MASK = r"\[masked [A-Za-z0-9][A-Za-z0-9 .-]{1,30}?(?: ….{1,4})? #[0-9a-f]{8}\]"
@@ -32,7 +32,10 @@ _ESCAPE = r"\\{1,4}[nrt]"
 _ESCAPED = rf'\\"|{_ESCAPE}(?=[\s"\'\\]|\Z)|{_ESCAPE}.{{0,2000}}?{_ESCAPE}'
 
 # The first line of a private key, after signs of code and of JSON, numbers of lines, and headers such as `Comment: …`.
-_KEY_START = r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}){0,200}[A-Za-z0-9+/=]{16}"
+_KEY_START = (
+    r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}+){0,200}[A-Za-z0-9+/=]{16}"
+)
+_KEY_LINE, _KEY_HEAD = r"[A-Za-z0-9+/]{32,80}", 500  # a line of a key, and characters before the first one
 _SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 
 
@@ -123,11 +126,20 @@ def _keys(block: str) -> list[FoundSecret]:
     for match in PRIVATE_KEY.finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
-        if compiled(_KEY_START).match(body):
+        if _has_key(body):
             start = match.end() + len(body) - len(body.lstrip())
             stop = match.end() + len(body.rstrip())
             found.append(FoundSecret("private key", start, stop, "private key after its begin marker", match.start()))
     return found
+
+
+def _has_key(body: str) -> bool:
+    """Is this a key, and not code after a begin marker?"""
+    if compiled(_KEY_START).match(body):
+        return True
+    # In comments, logs and diffs, each line of a key begins with other signs.
+    lines = map(shape, compiled(_KEY_LINE).findall(body[:_KEY_HEAD]))
+    return any(line.is_random and line.signs.mixed and line.signs.digits for line in lines)
 
 
 def _judged(rule: Rule, block: str, match: re.Match[str]) -> FoundSecret | None:

@@ -16,12 +16,14 @@ JUDGED = 80  # a value is judged by its start, and masked to its end
 # Placeholders: what they contain, and how they begin.
 _HOLDERS = ("***", "xxxx", "..", "…", "${", "$(", "{{", "your", "example", "placeholder", "redacted", "sanitized", "masked", "dummy", "changeme", "change_me", "change-me", "&ldquo", "&rdquo", "required|")
 _HOLDER = pattern(
-    r"[$<{%\[|]|, | % |https?://|#/|#[0-9a-f]{3,8}$|\d{3,4}_[a-z]|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
+    r"[$<{%\[]|, | % |\|[a-z_-]{1,20}(?:=|$)|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
     r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
     r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
     r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)"
 )
+# Addresses, references in a schema, colours, and names of migrations; where the context is sure, passwords.
+_REFERENCE = pattern(r"https?://|#/|#[0-9a-f]{3,8}$|0\d{3}_[a-z]\w*$")
 # Names of variables such as password2, and samples such as password123, which people do use: where the context says
 # that a password follows, only the former are none.
 _NAME = pattern(r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$")
@@ -134,7 +136,7 @@ def looks_secret(
         return False  # backticks often have code in them
     if _is_holder(value) or _is_sample_password(value.lower(), need):
         return False
-    if _PATH.match(value):
+    if _PATH.match(value) or _REFERENCE.match(value.lower()):
         return False
     if " " in value:  # quoted, so it may be a passphrase; but most often it is a label or a sentence
         made = shape(value, signs)

@@ -59,6 +59,7 @@ def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
 def _node(id: str, node: Any, spool: Spool, odd: Oddities) -> None:
     if node is UNREADABLE:
         odd.add("a message that is too long or damaged")
+        spool.note_gap()
     node = dict_of(node)
     message = dict_of(node.get("message"))
     turn = _turn(message, odd) if message else None

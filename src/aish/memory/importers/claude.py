@@ -33,6 +33,8 @@ def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: O
                 fields = dict_of(message)
                 id = label(fields.get("uuid")) or f"#{number}"
                 spool.add(_message(message, odd), id, label(fields.get("parent_message_uuid")) or last)
+                if message is UNREADABLE:
+                    spool.note_gap()
                 last = id
         elif name in _HEAD:
             head[name] = walk.value()

@@ -22,10 +22,8 @@ _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # larger numbers are not seconds (bef
 _YEARS = 1970, 9998  # outside of these, some times have no representation in other time zones
 _KINDS = 20  # kinds that are counted separately; a damaged file could have millions
 _REPEATS = 100_000
-_LONG, _PARTS = (
-    1 << 20,
-    200_000,
-)  # characters of a JSON text whose lists and objects are counted, and how many it may have
+_LONG = 1 << 20  # characters of a JSON text whose lists and objects are counted
+_PARTS = 200_000  # lists and objects that such a text may have
 
 
 def moment(value: object) -> datetime | None:

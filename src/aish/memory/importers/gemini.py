@@ -123,14 +123,15 @@ def _lines(path: Path, odd: Oddities) -> Iterator[ImportedTurn]:
     with open_file(path) as file:
         for number, record in records(file, Oddities()):
             for message in _messages(record):
-                (last if message is record else listed)[label(message.get("id"))] = number
-                order.setdefault(label(message.get("id")))
-            if (target := label(record.get(_REWIND))) in order:
-                while order:
+                id = label(message.get("id"))
+                (last if message is record else listed)[id] = number
+                order.setdefault(id)
+                rewound.discard(id)  # it is there again
+            if _REWIND in record and (target := label(record[_REWIND])) in order:
+                id = ""
+                while id != target:
                     id, _ = order.popitem()
                     rewound.add(id)
-                    if id == target:
-                        break
     head: dict[str, Any] = {}
     answered: set[str] = set()
     with open_file(path) as file:

@@ -46,6 +46,7 @@ def _tree(message: Any, spool: Spool, odd: Oddities, above: str) -> str:
         message, above = waiting.pop()
         if message is UNREADABLE:
             odd.add("a message that is too long, damaged or nested too deeply; export without the option “recursive”")
+            spool.note_gap()
         if fields := dict_of(message):
             last = label(fields.get("messageId"))
             spool.add(_message(fields, odd), last, label(fields.get("parentMessageId")) or above)

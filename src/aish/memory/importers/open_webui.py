@@ -54,6 +54,7 @@ def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
 def _message(id: str, message: Any, spool: Spool, odd: Oddities) -> None:
     if message is UNREADABLE:
         odd.add("a message that is too long or damaged")
+        spool.note_gap()
     message = dict_of(message)
     role, parent, ref = message.get("role"), label(message.get("parentId")), label(id)
     if not isinstance(role, str) or role not in _ROLES:

@@ -63,12 +63,15 @@ def _off_branch(parents: dict[int, int], questions: list[int], last: int) -> fro
         branch.add(last)
         last = parents[last]
     off: set[int] = set()
+    loose: set[int] = set()  # lines that lead to no line of the branch
     for question in questions:
         line, seen = question, set[int]()
-        while line in parents and line not in branch and line not in off and line not in seen:
+        while line in parents and not any(line in known for known in (branch, off, loose, seen)):
             seen.add(line)
             line = parents[line]
-        if question not in branch and (line in branch or line in off):
+        if line not in branch and line not in off:
+            loose |= seen
+        elif question not in branch:
             off.add(question)
     return frozenset(off)
 

@@ -38,6 +38,7 @@ class Spool:
             "create table turns (place integer primary key, id text unique, parent text,"
             " role text, text text, time text, name text, ref text)"
         )
+        self._has_gaps = False
 
     def __enter__(self) -> Self:
         self._base.execute("begin")
@@ -50,6 +51,11 @@ class Spool:
 
     def clear(self) -> None:
         self._run("delete from turns")
+        self._has_gaps = False
+
+    def note_gap(self) -> None:
+        """Note that a message could not be read. A turn that answers no known one then answers the one before it."""
+        self._has_gaps = True
 
     def add(self, said: Iterable[SpooledTurn], id: str = "", parent: str = "") -> None:
         """Add a message, which may have several turns or none; a hidden one still links to its parent."""
@@ -73,16 +79,19 @@ class Spool:
         while row and not seen[row[0]]:  # a broken file may have cycles
             places.append(row[0])
             seen[row[0]] = True
-            row = self._run("select place, parent from turns where id = ?", (row[1],)).fetchone()
+            place, parent = row
+            row = self._run("select place, parent from turns where id = ?", (parent,)).fetchone()
+            if not row and self._has_gaps:
+                row = self._run("select place, parent from turns where place = ?", (place - 1,)).fetchone()
         for place in reversed(places):
             said = self._run("select role, text, time, name, ref from turns where place = ?", (place,)).fetchone()
             if said[0]:
                 yield _said(base, said)
+        if len(places) == most:
+            return
         aside = base.aside()
         for place, *rest in self._run(
             "select place, role, text, time, name, ref from turns where role <> '' order by time is null, time, place"
-            if len(places) < most
-            else "select 0 limit 0"
         ):
             if not seen[place]:
                 yield _said(aside, rest)
