@@ -214,6 +214,11 @@ async def test_socks_proxies_of_every_version(proxy: str, target: str, steps: li
         ("socks5h", [(b"\x05\x01\x00", b"HT")], "does not speak SOCKS 5; try http:// instead"),
         ("socks5h", [(b"\x05\x01\x00", b"\x05")], "closed the connection; is it a proxy of the kind socks5h"),
         (
+            "socks5h",
+            [(b"\x05\x01\x00", b"\x05\x00"), (NAMED_5, WELL_5 + ANSWER)],
+            "sent more than its reply; correct the setting, or add models.invalid to NO_PROXY",
+        ),
+        (
             "socks4a",
             [(b"\x04\x01\x00\x50\x00\x00\x00\x01\x00models.invalid\x00", b"\x00\x5b" + bytes(6))],
             "it was refused or failed",
