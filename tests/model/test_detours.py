@@ -87,6 +87,16 @@ async def test_a_proxy_that_refuses_is_named_with_its_variable_and_its_reason(
 
 
 @pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 403 " + b"No" * 30_000, b"HTTP/1.1 407 No\r\nProxy-Authenticate: " + b"Other, " * 9_000]
+)
+async def test_a_message_does_not_repeat_a_long_answer_of_a_proxy(answer: bytes) -> None:
+    """It is shown on one line."""
+    with FakeServer(says(answer + b"\r\n\r\n")) as proxy, pytest.raises(HttpTrouble) as raised:
+        await fetch("https://models.invalid/", proxy=proxy.url)
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize(
     ("answer", "message"),
     [
         (Say(raw=True, pieces=[b"", b"never"], hold=threading.Event()), "sent nothing for 0.2 s (by way of the proxy"),

@@ -250,6 +250,22 @@ async def test_a_redirect_that_is_not_followed_names_its_target(location: str, m
     assert "s3cret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        moved(f"http://models.example/{'x' * 100_000}"),
+        moved(f"http://{'x' * 100_000}/"),
+        moved(f"http://[{'x' * 100_000}"),
+        Say(headers={"Content-Encoding": "x" * 100_000}),
+    ],
+)
+async def test_a_message_does_not_repeat_a_long_header(said: Say) -> None:
+    """A head may have 256 KB, and a message is shown on one line and stored."""
+    with FakeServer(said) as server, pytest.raises(HttpTrouble) as raised:
+        await fetch(server.url)
+    assert len(str(raised.value)) < 400
+
+
 async def test_a_login_in_the_address_that_is_refused_is_named() -> None:
     """It is not the key that is wrong."""
     with (

@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 import httptools
 
 from aish.values.named_tuple import NamedTuple
+from aish.values.text import one_line
 
 _READ = 1 << 16
 _MOST_REDIRECTS = 5
@@ -26,6 +27,7 @@ _PROXY_VARIABLES = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "AL
 CA_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # Python itself knows SSL_CERT_FILE
 MAX_BODY = 8 << 20  # for bodies and parts that are read whole
 _MOST_HEAD = 1 << 18
+_MOST_SHOWN = 200  # characters of an address in a message
 
 
 class HttpTrouble(Exception):
@@ -382,9 +384,9 @@ def _split(url: str) -> SplitResult:
 
 
 def public(url: str) -> str:
-    """Return an address without its login and query: error messages are shown and stored."""
+    """Return an address without its login and query, and not all of a long one: messages are shown and stored."""
     scheme, slashes, rest = url.partition("?")[0].partition("//")
-    return scheme + slashes + (rest.rpartition("@")[2] if slashes else rest)
+    return one_line(scheme + slashes + (rest.rpartition("@")[2] if slashes else rest), _MOST_SHOWN)
 
 
 def path_of(target: SplitResult) -> str:
