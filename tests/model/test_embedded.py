@@ -297,12 +297,14 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
     assert children(os.getpid()) == before
 
 
-@pytest.mark.parametrize("kind", ["folder", "page", "empty"])
+@pytest.mark.parametrize("kind", ["folder", "page", "empty", "named pipe"])
 async def test_a_file_that_is_no_model_is_told_without_starting_anything(tmp_path: Path, kind: str) -> None:
     """One line names the file, what is wrong with it, and the setting."""
     path = tmp_path / "my model.gguf"
     if kind == "folder":
         path.mkdir()
+    elif kind == "named pipe":
+        os.mkfifo(path)
     else:
         path.write_bytes(b"<html>moved</html>" if kind == "page" else b"")
     model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)

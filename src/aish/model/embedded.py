@@ -106,10 +106,15 @@ class LlamaProcess:
         await child.wait()
 
 
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file, and also a named pipe that nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _trouble(weights: Path) -> str:
     """Return what is wrong with the file of the weights, and what to do; empty if it seems to be fine."""
     try:
-        with weights.open("rb") as file:
+        with open(weights, "rb", opener=_open_without_waiting) as file:
             magic = file.read(4)
     except FileNotFoundError:
         said = missing_weights(weights)
