@@ -375,7 +375,9 @@ def _split(url: str) -> SplitResult:
         if not host.isascii() or not all(0 < len(label) < 64 for label in host.split(".")):
             host.encode("idna")  # raises for an invalid name; its tables take 3 ms to load
     except ValueError as error:
-        raise HttpTrouble(f"{public(url)!r} is not an http(s) address: {error}") from None
+        login = "check the port, and write special characters of the login as in %40"
+        why = login if "@" in url else error  # which may quote a password
+        raise HttpTrouble(f"{public(url)!r} is not an http(s) address: {why}") from None
     if address.scheme == "unix" and address.path.startswith("/") and not address.netloc:
         return address
     if address.scheme not in ("http", "https") or not address.hostname:
@@ -385,8 +387,13 @@ def _split(url: str) -> SplitResult:
 
 def public(url: str) -> str:
     """Return an address without its login and query, and not all of a long one: messages are shown and stored."""
-    scheme, slashes, rest = url.partition("?")[0].partition("//")
-    return one_line(scheme + slashes + (rest.rpartition("@")[2] if slashes else rest), _MOST_SHOWN)
+    start = re.match(r"(?:[\w+.-]*:)?//|", url, re.ASCII)
+    scheme = start[0] if start else ""
+    rest = url.removeprefix(scheme)
+    place = re.split("[/?#]", rest, maxsplit=1)[0]
+    if ":" in place and "@" not in place and "@" in rest:  # perhaps a password with `/` that was not written as %2F
+        return one_line(f"{scheme}{place.partition(':')[0]}/…", _MOST_SHOWN)
+    return one_line(scheme + rest[place.rfind("@") + 1 :].partition("?")[0], _MOST_SHOWN)
 
 
 def path_of(target: SplitResult) -> str:
