@@ -136,9 +136,10 @@ def _load_error(log: Path, start: int) -> str:
             written = file.read(_MAX_LOG).decode("utf-8", "replace")
     except OSError:
         return ""
-    if "not within the file bounds" in written or "failed to read" in written:
+    found = re.search(r"gguf_init_\w+: (.*\bGGUF.*)", written)  # its version; after it, "failed to read" is no news
+    if not found and ("not within the file bounds" in written or "failed to read" in written):
         return "the file is damaged or not whole; get it again"
-    found = re.search(r"error loading model: (?!llama_model_loader: failed to load)(.+)", written)
+    found = found or re.search(r"error loading model: (?!llama_model_loader: failed to load)(.+)", written)
     return one_line(found[1], 160) if found else ""
 
 
