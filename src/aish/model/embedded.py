@@ -174,9 +174,8 @@ class EmbeddedModel:
         reader = None
         if self._run_form and any(tool["function"]["name"] == RUN_TOOL for tool in request.tools):
             request, reader = in_run_form(request), RunReader()
-            chat.temperature = (
-                0.0 if self._temperature is None else self._temperature
-            )  # what to run is no matter of luck
+            if self._temperature is None:
+                chat.temperature = 0.0  # the same question gives the same command
         async with aclosing(chat.stream(request)) as events:
             async for event in events:
                 for one in reader.read(event) if reader else [event]:

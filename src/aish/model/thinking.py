@@ -1,4 +1,4 @@
-"""Thinking that a model writes into its text, as between <think> and </think>: told apart from the answer.
+"""Thinking that a model writes into its text, for instance in <think> tags: told apart from the answer.
 
 Pure: pieces of text in, events out. Only the beginning of an answer is taken for thinking, because an answer may be
 about such tags. Some servers swallow the opening tag; the closing one then tells that what came before was thinking.
