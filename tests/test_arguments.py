@@ -112,6 +112,12 @@ def test_help_and_mistakes_are_left_to_argparse(make: Callable[[], VerbArguments
         make().parse_args(words)
 
 
+def test_the_rest_of_a_line_has_no_abbreviations() -> None:
+    """argparse finds them there, and refuses those that are ambiguous; a command line is not ours to read."""
+    with pytest.raises(ValueError, match="abbreviations"):
+        VerbArguments("aish judge", "Judge a command line.").add_argument("line", nargs=REST)
+
+
 def test_words_in_two_parts_are_intermixed_only_where_that_is_wanted() -> None:
     """As in argparse, which refuses them otherwise."""
     words = ["add", "--json", "hello"]

@@ -130,6 +130,7 @@ def test_what_does_not_fit_stays_text(answer: str) -> None:
     [
         ('{"command": "df -h"}', 'The file has\n{\n  "command":"df -h"\n}\nin it'),
         ('{"command": "df -h"}', '{"status": "ok", "text": "{\\"command\\": \\"df -h\\"}"}'),
+        ('{"command": "df -h"}', '{"status": "ok", "text": "{\\"comm\\\\u0061nd\\": \\"df \\u002dh\\"}"}'),
         (f"```json\n{READ}\n```", f"an example: {READ}"),
         (f"<tool_call>{READ}</tool_call>", f"<tool_call>{READ}</tool_call>"),
         ('{"command": "ls"}\n{"command": "df -h"}', 'x {"command": "df -h"}'),

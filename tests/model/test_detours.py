@@ -87,6 +87,16 @@ async def test_a_proxy_that_refuses_is_named_with_its_variable_and_its_reason(
 
 
 @pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 403 " + b"No" * 30_000, b"HTTP/1.1 407 No\r\nProxy-Authenticate: " + b"Other, " * 9_000]
+)
+async def test_a_message_does_not_repeat_a_long_answer_of_a_proxy(answer: bytes) -> None:
+    """It is shown on one line."""
+    with FakeServer(says(answer + b"\r\n\r\n")) as proxy, pytest.raises(HttpTrouble) as raised:
+        await fetch("https://models.invalid/", proxy=proxy.url)
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize(
     ("answer", "message"),
     [
         (Say(raw=True, pieces=[b"", b"never"], hold=threading.Event()), "sent nothing for 0.2 s (by way of the proxy"),
@@ -213,6 +223,11 @@ async def test_socks_proxies_of_every_version(proxy: str, target: str, steps: li
         ),
         ("socks5h", [(b"\x05\x01\x00", b"HT")], "does not speak SOCKS 5; try http:// instead"),
         ("socks5h", [(b"\x05\x01\x00", b"\x05")], "closed the connection; is it a proxy of the kind socks5h"),
+        (
+            "socks5h",
+            [(b"\x05\x01\x00", b"\x05\x00"), (NAMED_5, WELL_5 + ANSWER)],
+            "sent more than its reply; correct the setting, or add models.invalid to NO_PROXY",
+        ),
         (
             "socks4a",
             [(b"\x04\x01\x00\x50\x00\x00\x00\x01\x00models.invalid\x00", b"\x00\x5b" + bytes(6))],

@@ -306,12 +306,14 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
     assert children(os.getpid()) == before
 
 
-@pytest.mark.parametrize("kind", ["folder", "page", "empty"])
+@pytest.mark.parametrize("kind", ["folder", "page", "empty", "named pipe"])
 async def test_a_file_that_is_no_model_is_told_without_starting_anything(tmp_path: Path, kind: str) -> None:
     """One line names the file, what is wrong with it, and the setting."""
     path = tmp_path / "my model.gguf"
     if kind == "folder":
         path.mkdir()
+    elif kind == "named pipe":
+        os.mkfifo(path)
     else:
         path.write_bytes(b"<html>moved</html>" if kind == "page" else b"")
     model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
@@ -340,9 +342,14 @@ async def test_half_a_download_is_told_as_such(tmp_path: Path, size: int) -> Non
     assert log.stat().st_size > 0
 
 
-async def test_a_file_that_llama_cpp_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
-    """For instance of a kind of model that this version does not know."""
-    (tmp_path / "bad.gguf").write_bytes(HEADER)
+@pytest.mark.parametrize(
+    ("content", "reason"), [(HEADER, "'odd'"), (HEADER[:4] + b"\x63" + HEADER[5:], "is version 99 but")]
+)
+async def test_a_file_that_llama_cpp_refuses_is_told_with_its_reason(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
+    """For instance of a kind of model, or of file, that this version does not know."""
+    (tmp_path / "bad.gguf").write_bytes(content)
     model = EmbeddedModel(LlamaProcess(tmp_path / "bad.gguf", tmp_path / "log"), patience=PATIENCE)
     try:
         events = [event async for event in model.stream(ASK)]
@@ -350,7 +357,7 @@ async def test_a_file_that_llama_cpp_refuses_is_told_with_its_reason(tmp_path: P
         await model.close()
     failed = events[-1]
     assert isinstance(failed, Failed)
-    assert failed.reason.startswith(f"cannot load {tmp_path / 'bad.gguf'}: ") and "'odd'" in failed.reason
+    assert failed.reason.startswith(f"cannot load {tmp_path / 'bad.gguf'}: ") and reason in failed.reason
 
 
 PARENT = """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tls_server import Speaker
 
 from aish.model.body_decoding import BodyDecoder, page_title
-from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, send
+from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, public, send
 
 pytestmark = pytest.mark.anyio
 
@@ -160,6 +160,31 @@ async def test_an_address_that_is_none_is_trouble_with_a_message(address: str) -
     assert str(caught.value)
 
 
+@pytest.mark.parametrize("sign", "/?#[@")
+async def test_a_password_is_in_no_message_also_if_it_is_written_wrongly(sign: str) -> None:
+    """The part before the sign would be taken for a port, and the message of Python quotes it."""
+    with pytest.raises(HttpTrouble) as caught:
+        await fetch(f"http://ann:s3{sign}cret@127.0.0.1:port/v1", proxy="")
+    assert "s3" not in str(caught.value) and "cret" not in str(caught.value)
+    assert "write special characters of the login as in %40" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://models.example:8/v1?key=k", "https://models.example:8/v1"),
+        ("https://ann:b@c@models.example/@d", "https://models.example/@d"),
+        ("//ann:b@models.example//v1", "//models.example//v1"),
+        ("ann:b@models.example/v1", "models.example/v1"),
+        ("/v1/a@b", "/v1/a@b"),
+        ("unix:///run/a.sock:/v1", "unix:///run/a.sock:/v1"),
+    ],
+)
+def test_an_address_is_shown_without_login_and_query(url: str, shown: str) -> None:
+    """Messages are stored."""
+    assert public(url) == shown
+
+
 async def test_no_value_can_add_a_header_or_a_request() -> None:
     """A key from a file or an address from the settings may contain a newline."""
     with FakeServer(reply_json({})) as server:
@@ -248,6 +273,22 @@ async def test_a_redirect_that_is_not_followed_names_its_target(location: str, m
     with FakeServer(moved(location)) as server, pytest.raises(HttpTrouble, match=message) as raised:
         await fetch(server.url)
     assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        moved(f"http://models.example/{'x' * 100_000}"),
+        moved(f"http://{'x' * 100_000}/"),
+        moved(f"http://[{'x' * 100_000}"),
+        Say(headers={"Content-Encoding": "x" * 100_000}),
+    ],
+)
+async def test_a_message_does_not_repeat_a_long_header(said: Say) -> None:
+    """A head may have 256 KB, and a message is shown on one line and stored."""
+    with FakeServer(said) as server, pytest.raises(HttpTrouble) as raised:
+        await fetch(server.url)
+    assert len(str(raised.value)) < 400
 
 
 async def test_a_login_in_the_address_that_is_refused_is_named() -> None:

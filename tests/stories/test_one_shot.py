@@ -125,6 +125,16 @@ def test_json_also_tells_a_failure(world: World) -> None:
     assert (ran.code, answer["state"], answer["answer"], answer["error"]) == (3, "failed", "", "the server is away")
 
 
+def test_json_on_a_terminal_cannot_control_it(world: World) -> None:
+    """JSON leaves the control bytes above 127 as they are, and terminals obey them."""
+    world.script("!away \x9b31m b")
+
+    ran = world.aish("--json", "hello?")
+
+    assert "\x9b" not in ran.out
+    assert json.loads(ran.out)["error"] == "away \x9b31m b"
+
+
 @pytest.mark.proves("P11", "N23")
 def test_json_survives_half_a_character_from_the_server(world: World) -> None:
     """Some servers split UTF-16 pairs and send lone surrogates, which cannot be encoded."""

@@ -73,6 +73,7 @@ def test_nothing_is_executed(world: World) -> None:
         (["echo", "hi; rm -rf x"], 0),
         (["echo hi; rm -rf x"], 1),
         (["cat", "a>b"], 0),
+        (["echo", "--js"], 0),
     ],
 )
 def test_several_words_are_judged_as_the_arguments_that_they_are(world: World, words: list[str], code: int) -> None:

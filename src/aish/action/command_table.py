@@ -120,10 +120,10 @@ class KnownCommands(Mapping[str, Node]):
 
     def __getitem__(self, first: str) -> Node:
         if first not in self._nodes:
-            entries = self._entries[first]
-            node = self._nodes[first] = Node()
-            for name, raw in entries:
+            node = Node()
+            for name, raw in self._entries[first]:
                 node.add(tuple(name.split()), raw)
+            self._nodes[first] = node  # when it is complete: another thread may look it up
         return self._nodes[first]
 
     def __iter__(self) -> Iterator[str]:

@@ -93,8 +93,8 @@ async def run_loop(
     """Let the model answer. The last event is a `StepDone` with `last` set.
 
     `may_call` decides instead of `max_steps` how long the model may call tools. Calls without an id get one that starts
-    with `new_id()`. Calls of `offered` tools also count if the model wrote them into its text, and they
-    are not in what it has `heard`.
+    with `new_id()`. A call that the model wrote into its text counts too, if the tool is `offered`, and the model did
+    not only repeat what it had `heard`.
     """
     for step in itertools.count():
         may = may_call(step) if may_call else step < max_steps

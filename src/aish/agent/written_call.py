@@ -136,6 +136,7 @@ def repeats(answer: str, heard: Iterable[str]) -> bool:
 
 
 def _squeezed(text: str) -> str:
+    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
     return re.sub(r"[\s\\]+", "", text)
 
 

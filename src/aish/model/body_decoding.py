@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 
 from aish.model.http import HttpTrouble
+from aish.values.text import one_line
 
 _MOST_AT_ONCE = 1 << 20  # decoded bytes of one step, so that a small body cannot fill the memory
 
@@ -20,7 +21,8 @@ class BodyDecoder:
         names = [name.strip().lower() for name in encodings.split(",")]
         unknown = [name for name in names if name not in ("gzip", "x-gzip", "deflate", "identity", "")]
         if unknown:
-            raise HttpTrouble(f"the server sent its answer in the encoding {unknown[0]!r}, which was not asked for")
+            name = one_line(unknown[0], 60)
+            raise HttpTrouble(f"the server sent its answer in the encoding {name!r}, which was not asked for")
         packed = [name for name in names if name not in ("identity", "")]
         if len(packed) > 1:
             raise HttpTrouble("the server compressed its answer more than once, which aish does not read")

@@ -15,6 +15,7 @@ from aish.model.body_decoding import BodyDecoder, page_title
 from aish.model.http import CA_VARIABLES, HttpTrouble, Link, Patience, Reach, port_of, reason, remedy
 from aish.model.proxies import BadProxy, Proxy, choose_proxy, parse_proxy, refused_login
 from aish.model.socks import ask_socks
+from aish.values.text import one_line
 
 __all__ = ["connect", "decoder", "not_http", "page_title", "tls_trouble"]
 _READ = 1 << 16
@@ -142,7 +143,7 @@ async def _ask_http(
             raise HttpTrouble(f"{proxy.words} does not answer; {proxy.remedy(host)}")
         head += data
     status, _, fields = head.partition(b"\r\n\r\n")[0].decode("latin-1").partition("\r\n")
-    code, _, words = status.partition(" ")[2].partition(" ")
+    code, _, words = one_line(status.partition(" ")[2], 200).partition(" ")
     if code == "407" or (code == "401" and proxy.basic):  # tinyproxy means the same with both
         offered = re.findall(r"(?im)^proxy-authenticate:[ \t]*(.*?)\r?$", fields)
         raise HttpTrouble(refused_login(proxy, ", ".join(offered)))

@@ -109,10 +109,15 @@ class LlamaProcess:
         await child.wait()
 
 
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file, and also a named pipe that nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _trouble(weights: Path) -> str:
     """Return what is wrong with the file of the weights, and what to do; empty if it seems to be fine."""
     try:
-        with weights.open("rb") as file:
+        with open(weights, "rb", opener=_open_without_waiting) as file:
             magic = file.read(4)
     except FileNotFoundError:
         said = missing_weights(weights)
@@ -134,9 +139,10 @@ def _load_error(log: Path, start: int) -> str:
             written = file.read(_MAX_LOG).decode("utf-8", "replace")
     except OSError:
         return ""
-    if "not within the file bounds" in written or "failed to read" in written:
+    found = re.search(r"gguf_init_\w+: (.*\bGGUF.*)", written)  # its version; after it, "failed to read" is no news
+    if not found and ("not within the file bounds" in written or "failed to read" in written):
         return "the file is damaged or not whole; get it again"
-    found = re.search(r"error loading model: (?!llama_model_loader: failed to load)(.+)", written)
+    found = found or re.search(r"error loading model: (?!llama_model_loader: failed to load)(.+)", written)
     return one_line(found[1], 160) if found else ""
 
 
@@ -171,9 +177,8 @@ class EmbeddedModel:
         reader = None
         if self._run_form and any(tool["function"]["name"] == RUN_TOOL for tool in request.tools):
             request, reader = in_run_form(request), RunReader()
-            chat.temperature = (
-                0.0 if self._temperature is None else self._temperature
-            )  # what to run is no matter of luck
+            if self._temperature is None:
+                chat.temperature = 0.0  # the same question gives the same command
         async with aclosing(chat.stream(request)) as events:
             async for event in events:
                 for one in reader.read(event) if reader else [event]:

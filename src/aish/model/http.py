@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 import httptools
 
 from aish.values.named_tuple import NamedTuple
+from aish.values.text import one_line
 
 _READ = 1 << 16
 _MOST_REDIRECTS = 5
@@ -26,6 +27,7 @@ _PROXY_VARIABLES = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "AL
 CA_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # Python itself knows SSL_CERT_FILE
 MAX_BODY = 8 << 20  # for bodies and parts that are read whole
 _MOST_HEAD = 1 << 18
+_MOST_SHOWN = 200  # characters of an address in a message
 
 
 class HttpTrouble(Exception):
@@ -373,7 +375,9 @@ def _split(url: str) -> SplitResult:
         if not host.isascii() or not all(0 < len(label) < 64 for label in host.split(".")):
             host.encode("idna")  # raises for an invalid name; its tables take 3 ms to load
     except ValueError as error:
-        raise HttpTrouble(f"{public(url)!r} is not an http(s) address: {error}") from None
+        login = "check the port, and write special characters of the login as in %40"
+        why = login if "@" in url else error  # which may quote a password
+        raise HttpTrouble(f"{public(url)!r} is not an http(s) address: {why}") from None
     if address.scheme == "unix" and address.path.startswith("/") and not address.netloc:
         return address
     if address.scheme not in ("http", "https") or not address.hostname:
@@ -382,9 +386,14 @@ def _split(url: str) -> SplitResult:
 
 
 def public(url: str) -> str:
-    """Return an address without its login and query: error messages are shown and stored."""
-    scheme, slashes, rest = url.partition("?")[0].partition("//")
-    return scheme + slashes + (rest.rpartition("@")[2] if slashes else rest)
+    """Return an address without its login and query, and not all of a long one: messages are shown and stored."""
+    start = re.match(r"(?:[\w+.-]*:)?//|", url, re.ASCII)
+    scheme = start[0] if start else ""
+    rest = url.removeprefix(scheme)
+    place = re.split("[/?#]", rest, maxsplit=1)[0]
+    if ":" in place and "@" not in place and "@" in rest:  # perhaps a password with `/` that was not written as %2F
+        return one_line(f"{scheme}{place.partition(':')[0]}/…", _MOST_SHOWN)
+    return one_line(scheme + rest[place.rfind("@") + 1 :].partition("?")[0], _MOST_SHOWN)
 
 
 def path_of(target: SplitResult) -> str:

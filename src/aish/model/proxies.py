@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from aish.model.http import is_this_machine
 from aish.values.named_tuple import NamedTuple
+from aish.values.text import one_line
 
 _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 _PORTS = {"https": 443}  # of others: 1080, as for curl
@@ -131,7 +132,7 @@ def refused_login(proxy: Proxy, offered: str) -> str:
     """Return what to say about a 407; `offered` is the Proxy-Authenticate header."""
     kinds = re.findall(r"(?:^|,)\s*([A-Za-z][\w-]*)(?=\s|,|$)", offered)
     if kinds and not any(kind.lower() == "basic" for kind in kinds):
-        how = ", ".join(kinds)
+        how = one_line(", ".join(kinds), 100)
         return (
             f"{proxy.words} wants a login by {how}, which aish does not speak; use a local proxy that does, such as px"
         )

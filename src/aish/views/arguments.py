@@ -23,7 +23,7 @@ _SWITCHES = {"store_true": True, "append_const": None}  # actions of options wit
 
 
 class VerbArguments:
-    """What a verb can be given. VerbArguments are added as in argparse."""
+    """What a verb can be given. Arguments are added as in argparse."""
 
     def __init__(
         self, prog: str, description: str, *, epilog: str = "", keep_lines: bool = False, allow_abbrev: bool = True
@@ -37,6 +37,8 @@ class VerbArguments:
 
     def add_argument(self, *names: str, **how: Any) -> None:
         """Add an option, or a place for words. Takes what `argparse.ArgumentParser.add_argument` takes."""
+        if how.get("nargs") == REST and self._allow_abbrev:
+            raise ValueError(f"{names[0]}: argparse would look for abbreviations in the rest of a line")
         self._added.append((names, how))
         if names[0].startswith("-"):
             field = how.get("dest") or max(names, key=len).lstrip("-").replace("-", "_")

@@ -1,6 +1,5 @@
 """`aish config`: show all settings and their origins, change one, create a settings file, trust project files."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
@@ -18,6 +17,7 @@ from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, Declined
 from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
+from aish.values.text import json_text
 from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
@@ -87,7 +87,7 @@ def _set(doors: ConfigDoors, words: Sequence[str], *, unset: bool, as_json: bool
     origin = start.loaded.origins.get(key, "")
     hidden = origin if origin and origin != str(start.places.config_file) else ""
     if as_json:
-        print(json.dumps({"key": key, "value": changed.value, "overridden_by": hidden or None}, ensure_ascii=False))
+        print(json_text({"key": key, "value": changed.value, "overridden_by": hidden or None}))
         return OK
     screen, what = Screen(), f"{key} is unset" if unset else f"{key} = {toml_value(changed.value)}"
     screen.say(f"{what} in {start.places.config_file}")
@@ -103,7 +103,7 @@ def _get(start: Start, words: Sequence[str], *, as_json: bool) -> int:
     known_key(words[0])
     found = dict(values(start.settings))
     value = found.get(words[0])
-    print(json.dumps(value, ensure_ascii=False) if as_json else value if isinstance(value, str) else toml_value(value))
+    print(json_text(value) if as_json else value if isinstance(value, str) else toml_value(value))
     return OK if value is not None else NOTHING
 
 
@@ -143,7 +143,7 @@ def _show(start: Start, *, as_json: bool) -> None:
     if as_json:
         shown = [{"key": key, "value": value, "from": origins.get(key, "default")} for key, value in rows]
         problems = [str(problem) for problem in start.loaded.problems]
-        print(json.dumps({"settings": shown, "problems": problems}, ensure_ascii=False))
+        print(json_text({"settings": shown, "problems": problems}))
         return
     width = max(len(key) for key, _ in rows)
     for key, value in rows:

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import json
 import os
 import shlex
 import stat
@@ -29,7 +28,7 @@ from aish.storage.files import replace_file
 from aish.values.errors import AishError, StoreTrouble
 from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Health
-from aish.values.text import counted, for_terminal
+from aish.values.text import counted, for_terminal, json_text
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
@@ -52,7 +51,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     findings = run_loop(examine(program))
     if options.json:
-        print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False))
+        print(json_text([finding._asdict() for finding in findings]))
     else:
         screen = Screen(program.settings.view.color)
         for finding in findings:

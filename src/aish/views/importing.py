@@ -214,15 +214,16 @@ def _grouped(result: Imported) -> Iterator[tuple[str, int, str]]:
     """Yield what was left out, how often, and where first; kinds that no reader knows share a line."""
     kinds: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
     for why, count in result.skipped.items():
         what, unknown, kind = why.partition(_UNKNOWN)
         field, _, name = kind.partition(" ")
         reason = f"{what}{unknown}{field}"
         kinds.setdefault(reason, []).append(name if unknown else "")
         counts[reason] += count
+        first.setdefault(reason, result.where[why])
     for reason, names in kinds.items():
-        first = result.where[next(why for why in result.skipped if why.startswith(reason))]
         shown = ", ".join(names[:_SHOWN_KINDS]) + (
             f" and {len(names) - _SHOWN_KINDS} more" if len(names) > _SHOWN_KINDS else ""
         )
-        yield f"{reason} {shown}".rstrip(), counts[reason], first
+        yield f"{reason} {shown}".rstrip(), counts[reason], first[reason]

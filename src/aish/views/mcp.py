@@ -1,6 +1,5 @@
 """`aish mcp`: list, add and remove MCP servers in the settings, and take them over from other tools."""
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from aish.settings.user_file import edit_settings_file, read_settings_file
 from aish.values.errors import BadUsage, NotFound
 from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
-from aish.values.text import counted, for_terminal
+from aish.values.text import counted, for_terminal, json_text
 from aish.views.arguments import Options, VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
@@ -75,7 +74,7 @@ def _one(names: Sequence[str], what: str) -> str:
 def _list(start: Start, *, as_json: bool) -> int:
     servers = start.settings.mcp.servers
     if as_json:
-        print(json.dumps({name: _given(one) for name, one in servers.items()}, ensure_ascii=False))
+        print(json_text({name: _given(one) for name, one in servers.items()}))
         return OK if servers else NOTHING
     for name, one in servers.items():
         what = one.url or " ".join([one.command, *one.args])

@@ -1,6 +1,5 @@
 """One question from the command line: only the answer goes to standard output, and the exit code tells the result."""
 
-import json
 import os
 import select
 import stat
@@ -14,6 +13,7 @@ from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone
 from aish.values.person import Nobody
+from aish.values.text import json_text
 from aish.views.answers import AnswerScreen
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import INTERRUPTED, answer_code
@@ -42,7 +42,7 @@ def run(
             done = TurnDone("".join(heard), "interrupted", session.model, trouble=Failed("interrupted before the end"))
             code = error.exit_code if isinstance(error, Ended) else INTERRUPTED
         if done:
-            _print_whole(json.dumps(_record(session, done), ensure_ascii=False) + "\n")
+            _print_whole(json_text(_record(session, done)) + "\n")
     return code
 
 

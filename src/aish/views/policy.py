@@ -20,7 +20,9 @@ from aish.views.start import Start
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Judge one command, or one for each line of standard input."""
-    parser = VerbArguments("aish policy", "Tell whether a command would run without asking. Nothing is executed.")
+    parser = VerbArguments(
+        "aish policy", "Tell whether a command would run without asking. Nothing is executed.", allow_abbrev=False
+    )
     parser.add_argument("--jsonl", action="store_true", help='lines {"command": …} in, {"command", "verdict", …} out')
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("command", nargs=REST, help="the command; without one, standard input")

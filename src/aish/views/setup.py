@@ -1,6 +1,5 @@
 """`aish setup`: find models on this machine and by keys in the environment, and write a preset for one."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from aish.commands.model_setup import SetupRecord, chosen, find_models, listing,
 from aish.model.discovery import FoundModel, choose_model
 from aish.settings.options import EMBEDDED
 from aish.values.errors import BadUsage
-from aish.values.text import for_terminal
+from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import NOTHING, OK
@@ -45,7 +44,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
         write_presets(start.places.config_file, wanted, default)
     if options.json:
         told = {"found": [one._asdict() for one in found], "written": [one.name for one in wanted], "model": default}
-        print(json.dumps(told, ensure_ascii=False))
+        print(json_text(told))
     else:
         for one in wanted:
             answers = "; it answers from now on" if one.name == default else ""
