@@ -162,6 +162,8 @@ async def test_export_writes_markdown_for_people_and_json_for_programs(world: Wo
     written, again = await typist.types(f":export md {target}", f":export {target}")
     missing = await typist.type(f":export json {world.directory}/no/such/place")
 
+    assert await typist.type(":export markdown") == markdown  # the names of `aish export --format`
+    assert len((await typist.type(":export jsonl")).splitlines()) == len(lines)
     assert markdown == (
         f"# Conversation {id}\n"
         "\n## you · 2026-05-04 12:00\n\n2+2?\n"

@@ -56,6 +56,18 @@ def test_all_conversations_or_some_go_to_standard_output(
     assert [text[-1] for text in asked(capsys.readouterr().out)] == days
 
 
+@pytest.mark.parametrize(("short", "long"), [("md", "markdown"), ("json", "jsonl")])
+def test_formats_have_the_names_that_the_command_of_the_shell_takes(
+    desk: World, capsys: pytest.CaptureFixture[str], short: str, long: str
+) -> None:
+    """Who knows `:export md` need not look up another name."""
+    written = []
+    for name in (short, long):
+        assert export(desk, "--format", name) == 0
+        written.append(capsys.readouterr().out)
+    assert written[0] == written[1]
+
+
 def test_an_export_moves_everything_to_another_home(desk: World, tmp_path: Path) -> None:
     """The real program, with a pipe: there it says the same, and here it adds nothing."""
     exported = desk.aish("export")
