@@ -14,6 +14,7 @@ from aish.values.text import counted, one_line
 from aish.values.typed_words import split_typed
 
 _FORMS = {"md": "markdown", "json": "jsonl", "openai": "openai", "claude-code": "claude-code"}
+EXPORT_FORMATS = tuple(_FORMS)  # that are offered for completion
 _FORMS |= {name: name for name in _FORMS.values()}  # the names that `aish export --format` takes
 
 
