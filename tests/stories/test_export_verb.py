@@ -81,6 +81,23 @@ def test_an_export_moves_everything_to_another_home(desk: World, tmp_path: Path)
     assert len(desk.journals()) == 2
 
 
+def test_what_was_unmasked_is_not_imported_again_where_it_came_from(desk: World, tmp_path: Path) -> None:
+    """The file has it as it was said, and an import masks it: only the text as given is known here."""
+    library = open_library(desk.start())
+    journal = Journal(desk.places.sessions, NAMES[0], {}, library.redaction)
+    said = "the password: hunter2xyz is a sample"
+    masked = library.redaction.mask(said)
+    journal.extend([(Turn("user", masked.text), library.moment("2026-05-04 13:00"), {})])
+    number = [entry.number for entry in journal.entries()][-1]
+    assert "hunter2xyz" not in masked.text and journal.unmask(number, masked.parts[0])
+
+    file = tmp_path / "all.jsonl"
+    file.write_text(desk.aish("export").out, encoding="utf-8")
+    assert "hunter2xyz" in file.read_text(encoding="utf-8")
+    assert "nothing new; 5 turns were already imported" in desk.aish("import", str(file)).out
+    assert len(desk.journals()) == 2
+
+
 def test_a_file_is_private_and_never_overwritten_unless_wanted(desk: World) -> None:
     """Also not one of many in a directory: then nothing is written."""
     target, many = desk.directory / "all.md", desk.directory / "many"
