@@ -45,6 +45,26 @@ WORDS += ["--jsonl", "--set", "--set=a=b", "--set=", "--yes", "--limit", "3", "-
 WORDS += ["--print", "--continue", "--resume", "--no-memory", "- x", "?"]
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["--jsno"], "unrecognized arguments: --jsno; did you mean --json?"),
+        (["list", "--limt=3", "--ste"], "unrecognized arguments: --limt=3 --ste; did you mean --limit --set?"),
+        (["--colour"], "unrecognized arguments: --colour"),
+        (["lsit"], "did you mean list?"),
+        (["remove"], "(choose from 'list', 'add', 'hello')"),
+    ],
+)
+def test_a_mistyped_option_or_choice_is_told_with_what_was_meant(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As for a mistyped verb. Nothing is said where nothing is near."""
+    with pytest.raises(SystemExit) as ended:
+        items().parse_args(words)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert ended.value.code == 2 and said.endswith(meant)
+
+
 def read_by_argparse(arguments: VerbArguments, words: Sequence[str], *, intermixed: bool) -> dict[str, object] | None:
     """Return what argparse makes of these words; None if it refuses them or shows its help."""
     parser = arguments.parser()

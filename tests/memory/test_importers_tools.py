@@ -53,7 +53,7 @@ def test_a_time_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
     assert [turn.time for turn in said("jsonl", path)] == [None, None, NOON, NOON, None, None]
     assert skipped("jsonl", path) == [
-        "2 × an unreadable time; expected one such as 2026-04-01T12:00:00Z, imported without it"
+        "2 × an unreadable time, expected one such as 2026-04-01T12:00:00Z; the turn is kept"
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import cpu_seconds
-from world import World
+from world import Ran, World
 
 from aish.memory.secret_patterns import find, mask, redact
 
@@ -486,6 +486,20 @@ def test_the_verb_says_why_it_masked_and_where_nothing_was_found(world: World) -
     assert [(one["line"], one["kind"]) for one in answer["found"]] == [(3, "password in a URL"), (3, "token")]
     assert VALUE not in json.dumps(answer) and answer["text"].startswith("ls -l\npwd\ncurl https://bob:[masked ")
     assert (wrong.code, wrong.out) == (2, "")
+
+
+def test_the_command_masks_a_file_too(world: World) -> None:
+    """The name of a file is what people type first. The file stays as it is."""
+    path = world.directory / "notes.txt"
+    path.write_text(f"password: {VALUE}\n", encoding="utf-8")
+
+    named, explained = world.aish("redact", str(path)), world.aish("redact", "--explain", str(path))
+    gone = world.aish("redact", f"{path}.old")
+
+    assert named == world.aish("redact", given=path.read_text(encoding="utf-8"))
+    assert named.code == 0 and VALUE not in named.out and VALUE in path.read_text(encoding="utf-8")
+    assert explained.out.startswith("line 1: [masked password ")
+    assert gone == Ran(4, "", f"[aish] cannot read {path}.old: No such file or directory\n")
 
 
 def test_masks_stay_the_same_from_run_to_run(world: World) -> None:

@@ -15,7 +15,7 @@ import pytest
 from world import World
 
 from aish.agent.tool import schema
-from aish.model.embedded import EmbeddedModel, LlamaProcess
+from aish.model.embedded import EmbeddedModel, LlamaProcess, NoModel
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
 from aish.model.weights import QWEN_SMALL, SMOLLM2, find_embedded, find_here
@@ -327,8 +327,8 @@ async def test_a_file_that_is_no_model_is_told_without_starting_anything(tmp_pat
 
 
 @pytest.mark.parametrize("size", [3_000, 40_000_000], ids=["in its header", "in its data"])
-async def test_half_a_download_is_told_as_such(tmp_path: Path, size: int) -> None:
-    """The log has the error message of llama.cpp, and what it means is said."""
+async def test_half_a_download_is_told_as_such(tmp_path: Path, size: int, caplog: pytest.LogCaptureFixture) -> None:
+    """The log has the error message of llama.cpp, and what it means is said. Nothing else is: no warning of asyncio."""
     half, log = tmp_path / "half.gguf", tmp_path / "log"
     with weights().open("rb") as whole:
         half.write_bytes(whole.read(size))
@@ -340,6 +340,20 @@ async def test_half_a_download_is_told_as_such(tmp_path: Path, size: int) -> Non
     reason = f"cannot load {half}: the file is damaged or not whole; get it again; see {log}"
     assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
     assert log.stat().st_size > 0
+    assert caplog.messages == []
+
+
+async def test_a_child_that_gave_up_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To kill one that is about to end takes its exit status from asyncio, which then warns on the screen."""
+    gives_up = tmp_path / "child"
+    gives_up.write_text(f"#!/bin/sh\nexec >&-\nsleep 0.2\ntouch {tmp_path}/ended\n", encoding="utf-8")
+    gives_up.chmod(0o700)
+    (tmp_path / "odd.gguf").write_bytes(HEADER)
+    monkeypatch.setattr(sys, "executable", str(gives_up))
+
+    with pytest.raises(NoModel, match="cannot load"):
+        await LlamaProcess(tmp_path / "odd.gguf", tmp_path / "log").address()
+    assert (tmp_path / "ended").exists()
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,8 @@ async def test_export_writes_markdown_for_people_and_json_for_programs(world: Wo
     written, again = await typist.types(f":export md {target}", f":export {target}")
     missing = await typist.type(f":export json {world.directory}/no/such/place")
 
+    assert await typist.type(":export markdown") == markdown  # the names of `aish export --format`
+    assert len((await typist.type(":export jsonl")).splitlines()) == len(lines)
     assert markdown == (
         f"# Conversation {id}\n"
         "\n## you · 2026-05-04 12:00\n\n2+2?\n"
@@ -252,6 +254,8 @@ async def test_the_first_page_of_help_has_every_command_in_a_group(world: World,
             ":re",
             "NotFound: there is no command :re; did you mean :remember or :recall or :recent or :reset or :resume?",
         ),
+        (":hlep", "NotFound: there is no command :hlep; did you mean :help?"),
+        (":exprot notes.md", "NotFound: there is no command :exprot; did you mean :export?"),
         (":frobnicate now", "NotFound: there is no command :frobnicate; :help lists them"),
         (":help frob", "NotFound: there is no command :frob; :help lists them"),
         (":cost everything", "BadUsage: expected :cost, :cost detail or :cost all"),

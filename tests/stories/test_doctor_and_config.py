@@ -35,6 +35,33 @@ def model_server(*models: str) -> FakeServer:
     return FakeServer(paths={"/v1/models": reply_json({"data": listed}), "/tokenize": tokenize})
 
 
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [
+        ("view.keys", ["view.keys"]),
+        (
+            "agents",
+            ["agents.tool", "agents.at_once", "agents.steps", "agents.tokens", "agents.dollars", "agents.minutes"],
+        ),
+        ("models.s", ["models.s.endpoint", "models.s.model"]),
+        ("models.s.ca_file", []),
+        ("prices", []),
+    ],
+)
+def test_one_setting_or_a_table_of_them_is_shown(world: World, wanted: str, shown: list[str]) -> None:
+    """Not all of them: the word that names one was passed over in silence."""
+    world.configure('[models.s]\nendpoint = "http://127.0.0.1:9/v1"\nmodel = "m"\n')
+    lines = world.aish("config", "show", wanted).out.splitlines()
+    records = json.loads(world.aish("config", "show", wanted, "--json").out)["settings"]
+    assert [line.split()[0] for line in lines] == [record["key"] for record in records] == shown
+
+
+def test_a_setting_that_does_not_exist_is_not_shown(world: World) -> None:
+    """A mistyped name is told with what was meant, as in `aish config set`."""
+    ran = world.aish("config", "show", "view.kyes")
+    assert ran == Ran(2, "", "[aish] view.kyes: unknown key; did you mean view.keys?\n")
+
+
 @pytest.mark.proves("P13")
 def test_every_layer_wins_over_the_ones_before_and_is_named_as_the_origin(world: World) -> None:
     """default < user file < trusted project file < environment < command line."""

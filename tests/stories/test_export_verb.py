@@ -56,6 +56,18 @@ def test_all_conversations_or_some_go_to_standard_output(
     assert [text[-1] for text in asked(capsys.readouterr().out)] == days
 
 
+@pytest.mark.parametrize(("short", "long"), [("md", "markdown"), ("json", "jsonl")])
+def test_formats_have_the_names_that_the_command_of_the_shell_takes(
+    desk: World, capsys: pytest.CaptureFixture[str], short: str, long: str
+) -> None:
+    """Who knows `:export md` need not look up another name."""
+    written = []
+    for name in (short, long):
+        assert export(desk, "--format", name) == 0
+        written.append(capsys.readouterr().out)
+    assert written[0] == written[1]
+
+
 def test_an_export_moves_everything_to_another_home(desk: World, tmp_path: Path) -> None:
     """The real program, with a pipe: there it says the same, and here it adds nothing."""
     exported = desk.aish("export")
@@ -66,6 +78,23 @@ def test_an_export_moves_everything_to_another_home(desk: World, tmp_path: Path)
     file = tmp_path / "all.jsonl"
     file.write_text(exported.out, encoding="utf-8")
     assert run_import(open_library(desk.start()), [str(file)]) == 0
+    assert len(desk.journals()) == 2
+
+
+def test_what_was_unmasked_is_not_imported_again_where_it_came_from(desk: World, tmp_path: Path) -> None:
+    """The file has it as it was said, and an import masks it: only the text as given is known here."""
+    library = open_library(desk.start())
+    journal = Journal(desk.places.sessions, NAMES[0], {}, library.redaction)
+    said = "the password: hunter2xyz is a sample"
+    masked = library.redaction.mask(said)
+    journal.extend([(Turn("user", masked.text), library.moment("2026-05-04 13:00"), {})])
+    number = [entry.number for entry in journal.entries()][-1]
+    assert "hunter2xyz" not in masked.text and journal.unmask(number, masked.parts[0])
+
+    file = tmp_path / "all.jsonl"
+    file.write_text(desk.aish("export").out, encoding="utf-8")
+    assert "hunter2xyz" in file.read_text(encoding="utf-8")
+    assert "nothing new; 5 turns were already imported" in desk.aish("import", str(file)).out
     assert len(desk.journals()) == 2
 
 

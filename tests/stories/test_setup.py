@@ -48,7 +48,7 @@ def test_another_model_of_a_server_that_is_set_up_is_taken(world: World) -> None
         other = world.aish("setup", "ollama", "llama3", OLLAMA_HOST=host(server))
 
     assert alone.code == 2 and "ollama is set up already; add the name of a model" in alone.err
-    assert nothing.code == 1 and "not set up already: ollama" in nothing.err
+    assert nothing.code == 1 and "set up already: ollama" in nothing.err
     assert other.code == 0
     assert settings(world)["models"]["ollama"] == {"endpoint": f"{server.url}/v1", "model": "llama3"}
 

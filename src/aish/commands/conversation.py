@@ -14,6 +14,8 @@ from aish.values.text import counted, one_line
 from aish.values.typed_words import split_typed
 
 _FORMS = {"md": "markdown", "json": "jsonl", "openai": "openai", "claude-code": "claude-code"}
+EXPORT_FORMATS = tuple(_FORMS)  # that are offered for completion
+_FORMS |= {name: name for name in _FORMS.values()}  # the names that `aish export --format` takes
 
 
 @COMMANDS.add("new")
@@ -116,9 +118,10 @@ async def history(shell: Shell, arguments: Arguments) -> str:
 async def export(shell: Shell, arguments: Arguments) -> str:
     """Export this conversation as Markdown (for people) or JSON lines (for programs).
 
-    FORMAT is `md` (if none is given), `json`, `openai` or `claude-code`. `json` is the format that `aish import`
-    reads without loss, `openai` has the messages of a chat API, `claude-code` a session for that program. Without FILE
-    it is shown on the screen. An existing file is not overwritten. `aish export` exports all conversations.
+    FORMAT is `md` (if none is given), `json`, `openai` or `claude-code`; `markdown` and `jsonl` are the same as `md`
+    and `json`. `json` is the format that `aish import` reads without loss, `openai` has the messages of a chat API,
+    `claude-code` a session for that program. Without FILE it is shown on the screen. An
+    existing file is not overwritten. `aish export` exports all conversations.
     """
     form, rest = arguments.take_word(tuple(_FORMS))
     target = rest.text.strip()

@@ -14,7 +14,7 @@ _REST = "More"  # the group of commands that no group names
 _GROUPS = {  # the first page, in this order; a command that is missing here comes last
     "Conversation": "new reset save sessions resume history export compact",
     "Finding": "recall thread recent timeline why",
-    "Memory": "remember memory notes session channel",
+    "Memory": "remember memory unmask notes session channel",
     "Model": "model context tokens cost",
     "Work": "run edit copy goal plan steps unfold undo diff queue steer agent agents",
     "Project": "project skills skill mcp",

@@ -20,7 +20,7 @@ _NOTHING_FOUND = (
     "Ollama, or export a key such as OPENAI_API_KEY, and try again"
 )
 _NOTHING_ELSE_FOUND = (
-    "nothing was found that is not set up already: {}; name it and a model for another one of its models: {} MODEL"
+    "nothing new was found; set up already: {}; to use another model of one of them, name both: {} MODEL"
 )
 
 

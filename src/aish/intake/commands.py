@@ -15,6 +15,7 @@ from aish.values.replies import Reply
 Scope = TypeVar("Scope")
 Part = TypeVar("Part")
 Whole = TypeVar("Whole")
+_NEAR = 0.75  # how alike a name and a mistyped one must be, from 0 to 1
 _QUOTED = r'"((?:[^"\\]|\\.)*)"(?=\s|$)'
 
 
@@ -169,8 +170,17 @@ class Commands(Generic[Scope]):
         matching = [known for known in self._by_name if name and known.startswith(name) and " " not in known]
         if len(matching) == 1:
             return self._by_name[matching[0]]
+        matching = matching or self._near(name)
         hint = f"did you mean {' or '.join(f':{known}' for known in matching)}?" if matching else ":help lists them"
         raise NotFound(f"there is no command :{name}; {hint}")
+
+    def _near(self, mistyped: str) -> list[str]:
+        """Return the commands that a mistyped name is near to."""
+        from difflib import get_close_matches  # only after a mistake
+
+        names = [known for known in (*self._by_name, *self._aliases) if " " not in known]
+        near = get_close_matches(mistyped, names, 2, _NEAR)
+        return list(dict.fromkeys(self._aliases.get(known, known) for known in near))
 
     def resolve(self, name: str, words: str) -> tuple[Command[Scope], str]:
         """The command of a line and the rest of it; `:memory list x` is the command `memory list`, if there is one.

@@ -151,12 +151,15 @@ class Importer:
         """Yield the turns that are not in the journal yet, as the journal stores them."""
         for one in said:
             time = one.time or time  # an undated turn gets the time of the turn before it
-            masked = self._redaction.mask(for_keeping(one.text))
+            given = for_keeping(one.text)
+            masked = self._redaction.mask(given)
             self.result.masked.update(masked.kinds)
             name, ref = self._label(one.name), self._label(one.ref)
             text = self._clean(masked.text)
             forms = dict.fromkeys([masked.text, text])  # the journal may have either form
-            keys = [_key(ref, time if one.time else None, one.role, form) for form in forms]
+            keys = [
+                _key(ref, time if one.time else None, one.role, form) for form in (given, *forms)
+            ]  # given: `:unmask`
             if known := next((key for key in keys if existing[key] > 0), None):
                 existing[known] -= not ref  # the same text may occur again, but an id names one turn
                 continue

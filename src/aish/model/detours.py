@@ -165,7 +165,7 @@ def tls_context(reach: Reach, env: Mapping[str, str]) -> ssl.SSLContext:
             context.load_verify_locations(**{"capath" if path.is_dir() else "cafile": str(path)})
         except (OSError, ssl.SSLError) as error:
             why = "it has no certificates in PEM form" if isinstance(error, ssl.SSLError) else reason(error)
-            raise HttpTrouble(f"cannot use {path}, which {origin} names: {why}") from None
+            raise HttpTrouble(f"cannot use {path}, which {origin} names: {why}; correct {origin}") from None
     if reach.client_cert:
         _load_client_certificate(context, reach)
     return context

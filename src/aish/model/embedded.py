@@ -25,6 +25,7 @@ from aish.values.text import one_line
 
 MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
+_END_SECONDS = 2.0  # from the end of its output to the end of the child
 _MAX_LOG = 1 << 20
 _MAGIC = b"GGUF"  # how such a file begins
 # Threads of llama.cpp otherwise wait for each other in loops, and take 20 times as long when another program is busy.
@@ -94,9 +95,22 @@ class LlamaProcess:
         try:
             return str(json.loads(line)["url"])
         except (ValueError, KeyError):
+            await self._wait_for_end()
             await self.close()
             why = await asyncio.to_thread(_load_error, self._log, before)
             raise NoModel(f"cannot load {self._weights}{f': {why}' if why else ''}; see {self._log}") from None
+
+    async def _wait_for_end(self) -> None:
+        """Give a child that closed its output time to end by itself.
+
+        `kill` asks first whether it has ended, and takes its exit status away from asyncio, which warns on the screen.
+        """
+        assert self._child
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await self._child.wait()
+        except TimeoutError:
+            pass
 
     async def close(self) -> None:
         child, self._child, self._address = self._child, None, None

@@ -381,7 +381,9 @@ def _split(url: str) -> SplitResult:
     if address.scheme == "unix" and address.path.startswith("/") and not address.netloc:
         return address
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise HttpTrouble(f"{public(url)!r} is not an http(s) address")
+        raise HttpTrouble(
+            f"{public(url)!r} is not an http(s) address; an endpoint begins with http://, https:// or unix:///"
+        )
     return address
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import argparse
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Options = SimpleNamespace  # the value of each argument, by its name
 REST = "..."  # `nargs` of a place that takes all further words, also those that look like options
 HIDDEN = "hidden"  # `help` of an option that is not listed
+_NEAR = 0.7  # how alike a word and what was meant must be, from 0 to 1
 _SWITCHES = {"store_true": True, "append_const": None}  # actions of options without a value
 
 
@@ -142,13 +143,33 @@ def make_parser(
             fill = super()._fill_text
             return "\n".join(fill(line, width, indent) for line in text.splitlines())
 
-    return argparse.ArgumentParser(
+    class Parser(argparse.ArgumentParser):
+        """Says what a mistyped option or choice was meant to be."""
+
+        def error(self, message: str) -> NoReturn:
+            super().error(message + _meant(message, list(self._option_string_actions)))
+
+    return Parser(
         prog=prog,
         description=description,
         epilog=epilog,
         allow_abbrev=allow_abbrev,
         formatter_class=lambda prog: Formatter(prog, width=columns() - 2),
     )
+
+
+def _meant(mistake: str, options: Sequence[str]) -> str:
+    """Return what was meant by what argparse refused, if something is near to it."""
+    import re  # only after a mistake, as the next one
+    from difflib import get_close_matches
+
+    known = options
+    if refused := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", mistake):
+        wrong, known = [refused[1]], re.findall(r"[\w.-]+", refused[2])
+    else:
+        wrong = re.findall(r"(?<=\s)--[\w-]+", mistake) if mistake.startswith("unrecognized arguments:") else []
+    near = [meant for word in wrong for meant in get_close_matches(word, known, 1, _NEAR)]
+    return f"; did you mean {' '.join(near)}?" if near else ""
 
 
 def columns() -> int:

@@ -47,7 +47,9 @@ def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
         keep_lines=True,
     )
     parser.add_argument("action", nargs="?", default="show", choices=_ACTIONS)
-    parser.add_argument("words", nargs="*", metavar="WORD", help="KEY VALUE for set, KEY for get, DIRECTORY for trust")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="KEY VALUE for set, KEY for get and show, DIRECTORY for trust"
+    )
     parser.add_argument("--unset", action="store_true", help="with set KEY: return to the default")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--yes", action="store_true", help="trust without a question")
@@ -72,7 +74,7 @@ def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
             trust.take(file)
             Screen().say(f"{file} is no longer trusted")
         case _:
-            _show(start, as_json=options.json)
+            _show(start, "".join(options.words), as_json=options.json)
             return NOTHING if start.loaded.problems else OK
     return OK
 
@@ -137,15 +139,18 @@ def _init(path: Path) -> int:
     return OK
 
 
-def _show(start: Start, *, as_json: bool) -> None:
-    rows = list(values(start.settings))
+def _show(start: Start, wanted: str, *, as_json: bool) -> None:
+    """Print all settings, or the one or the table that is wanted. Raises `BadUsage` for an unknown one."""
+    rows = [row for row in values(start.settings) if not wanted or f"{row[0]}.".startswith(f"{wanted}.")]
+    if not rows and wanted not in NAMED:
+        known_key(wanted)  # a preset has more keys than are set
     origins = start.loaded.origins
     if as_json:
         shown = [{"key": key, "value": value, "from": origins.get(key, "default")} for key, value in rows]
         problems = [str(problem) for problem in start.loaded.problems]
         print(json_text({"settings": shown, "problems": problems}))
         return
-    width = max(len(key) for key, _ in rows)
+    width = max((len(key) for key, _ in rows), default=0)
     for key, value in rows:
         Screen().say(f"{key:<{width}}  {toml_value(value):<24}  {origins.get(key, 'default')}")
 

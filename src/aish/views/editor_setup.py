@@ -10,6 +10,7 @@ from aish.action.bash_completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.action.zsh_completion import Offer, ZshCompletion
 from aish.action.zsh_grammar import is_closed
+from aish.commands.conversation import EXPORT_FORMATS
 from aish.commands.manual import COMMANDS
 from aish.commands.settings import complete_setting
 from aish.intake.completion import matching, suggest
@@ -89,9 +90,8 @@ def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
             return []
 
     def export(typed: str) -> list[tuple[str, int, str]]:
-        return [(word, len(typed), "") for word in ("md", "json") if word.startswith(typed)] + shell.file_argument(
-            typed
-        )
+        formats = [(word, len(typed), "") for word in EXPORT_FORMATS if word.startswith(typed)]
+        return formats + shell.file_argument(typed)
 
     by_id = ("forget", "edit", "why", "purge")
     return {

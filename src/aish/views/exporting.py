@@ -17,6 +17,7 @@ from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
+_SHORT = {"md": "markdown", "json": "jsonl"}  # the names that `:export` takes
 _ENDS = ("markdown",)  # formats that need a blank line between two conversations
 
 
@@ -50,7 +51,13 @@ def _parser() -> argparse.ArgumentParser:
         "Export conversations, by default all of them, to standard output. The format jsonl loses nothing: aish import "
         "reads it. Secrets stay masked.",
     )
-    parser.add_argument("--format", choices=list(FORMATS), default="jsonl", help="the format (jsonl)")
+    parser.add_argument(
+        "--format",
+        type=lambda name: _SHORT.get(name, name),
+        choices=list(FORMATS),
+        default="jsonl",
+        help="the format (jsonl); md and json are short for markdown and jsonl",
+    )
     parser.add_argument(
         "-o",
         "--output",

@@ -30,6 +30,7 @@ from aish.views.screen import Screen
 _SESSIONS = {"codex-history": "codex", "claude-history": "claude-code"}
 
 
+_STANDARD_INPUT = "/dev/stdin"
 _COMMANDS = ("shell-history", "atuin")
 _SHOWN_KINDS = 3
 _UNKNOWN = " with unknown "  # in the reasons for lines, blocks and messages of a kind that no reader knows
@@ -67,7 +68,7 @@ def run(library: Library, arguments: Sequence[str]) -> int:
     screen = Screen(library.settings.view.color)
     if not options.files:
         return _import_found(library, options, screen)
-    paths = [library.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
+    paths = [library.cwd / (_STANDARD_INPUT if str(path) == "-" else path) for path in options.files]
     jobs = [job for path in paths for job in _jobs(path, options.format, screen)]  # before anything is written
     return _import(library, jobs, options, screen)
 
@@ -136,10 +137,14 @@ def _report(screen: Screen, results: Sequence[tuple[ImportJob, Imported]], optio
     if options.json:
         print(json_text([{"file": str(job.path), "format": job.format, **_record(result)} for job, result in results]))
         return
+    for job, result in results:
+        _say(screen, f"{job.path} ({job.format})" if job.files else _shown(job.path), result, dry_run=options.dry_run)
     if any(_UNKNOWN in why for _, result in results for why in result.skipped):
         screen.note("what is unknown may be from a newer version of its program; import again after an update of aish")
-    for job, result in results:
-        _say(screen, f"{job.path} ({job.format})" if job.files else str(job.path), result, dry_run=options.dry_run)
+
+
+def _shown(path: Path) -> str:
+    return "standard input" if str(path) == _STANDARD_INPUT else str(path)
 
 
 def _jobs(path: Path, format: str | None, screen: Screen) -> list[ImportJob]:
@@ -150,8 +155,8 @@ def _jobs(path: Path, format: str | None, screen: Screen) -> list[ImportJob]:
         if found := sniff(path):
             return [ImportJob(path, found)]
         if path.is_file() and not path.stat().st_size:
-            raise BadUsage(f"{path} is empty")
-        raise BadUsage(f"unknown format of {path}; use --format with one of: {', '.join(FORMATS)}")
+            raise BadUsage(f"{_shown(path)} is empty")
+        raise BadUsage(f"unknown format of {_shown(path)}; use --format with one of: {', '.join(FORMATS)}")
     found_files = sort_files(path)
     for file, why, _ in found_files.unreadable:
         screen.note(f"left out: {file}: {why}", warning=True)

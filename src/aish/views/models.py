@@ -54,7 +54,7 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--shared", action="store_true", help="install them for all users of this installation")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     if options.action == "list":
         return _list(doors.start, as_json=options.json)
     if options.action == "check":

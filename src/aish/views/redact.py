@@ -3,20 +3,24 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO
 
 from aish.memory.salt import load_salt
 from aish.memory.secret_explanations import MaskExplanation, explain
 from aish.memory.secret_patterns import redact
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, StoreTrouble
 from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
-    """Mask standard input, as one text or line by line."""
-    parser = VerbArguments("aish redact", "Mask the secrets in a text.")
+    """Mask a file or standard input, as one text or line by line."""
+    parser = VerbArguments("aish redact", "Mask the secrets in a text, and print it. The file stays as it is.")
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="the text; standard input by default")
     parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
     parser.add_argument("--explain", action="store_true", help="say for each mask why, and where nothing was found")
     parser.add_argument("--json", action="store_true", help="the masked text and the reasons as one JSON object")
@@ -24,12 +28,10 @@ def run(start: Start, arguments: Sequence[str]) -> int:
     if options.jsonl and (options.explain or options.json):
         raise BadUsage("--jsonl goes with neither --explain nor --json; its answer has what was found")
     salt = load_salt(start.places.salt) or os.urandom(32)
-    if options.jsonl:
-        for number, line in enumerate(sys.stdin.buffer, start=1):
-            if line.strip():
-                print(json.dumps(_answer(line, number, salt), ensure_ascii=False))
-        return OK
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    with nullcontext(sys.stdin.buffer) if options.file == "-" else _open(start.cwd / options.file) as given:
+        if options.jsonl:
+            return _print_lines(given, salt)
+        text = given.read().decode("utf-8", "replace")
     masked, found = redact(text, salt)
     reasons = list(explain(text, found, salt)) if options.explain or options.json else []
     if options.json:
@@ -39,6 +41,20 @@ def run(start: Start, arguments: Sequence[str]) -> int:
             print(said)
     else:
         sys.stdout.write(masked)
+    return OK
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except (OSError, ValueError) as error:  # ValueError: NUL in the name
+        raise StoreTrouble(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _print_lines(given: Iterable[bytes], salt: bytes) -> int:
+    for number, line in enumerate(given, start=1):
+        if line.strip():
+            print(json.dumps(_answer(line, number, salt), ensure_ascii=False))
     return OK
 
 

@@ -43,7 +43,7 @@ def _said(record: dict[str, Any], odd: Oddities) -> ImportedTurn | None:
     else:
         time = moment(record.get("time"))
         if not time and record.get("time") not in (None, ""):
-            odd.add("an unreadable time; expected one such as 2026-04-01T12:00:00Z, imported without it")
+            odd.add("an unreadable time, expected one such as 2026-04-01T12:00:00Z; the turn is kept")
         name, ref, channel, title, source = (label(record.get(field)) for field in _LABELS)
         return ImportedTurn(
             conversation,
