@@ -172,3 +172,13 @@ def test_a_schema_is_checked_as_far_as_types_names_and_choices() -> None:
     assert not fits(listed, [{}])
     assert fits({"anyOf": [{"type": "string"}, {"type": "null"}]}, None)
     assert not fits({"type": ["string", "null"]}, 3)
+
+
+def test_blanks_at_the_start_of_an_answer_are_let_through_in_time() -> None:
+    """A server that sends nothing else must not take the processor for minutes; what is held is bounded."""
+    watch = CallWatch([schema("look", "Look.", {"at": {"type": "string"}}, ["at"])])
+
+    shown = "".join(watch.feed(" " * 1_000) for _ in range(100))
+
+    assert len(shown) > 60_000
+    assert len(watch.held) <= 21_000

@@ -101,9 +101,9 @@ class CallWatch:
 
 def may_be_call(text: str, names: Container[str]) -> bool:
     """Return whether the beginning of an answer may become a call."""
-    seen = text.lstrip()
-    if len(seen) > _LONGEST:
+    if len(text) > _LONGEST:  # blanks count: the text is looked at again with each piece
         return False
+    seen = text.lstrip()
     if fenced := _FENCE.match(seen):
         return fenced["body"] is None or _may_be_bare_call(fenced["body"], names)
     return "```json".startswith(seen) or _may_be_bare_call(seen, names)
