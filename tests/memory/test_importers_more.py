@@ -369,6 +369,25 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
     assert (turn.text, turn.time) == ("Hi", datetime(2026, 4, 1, 12, tzinfo=UTC))
 
 
+def test_what_was_attached_in_cursor_is_named(tmp_path: Path) -> None:
+    """A question of a picture alone is a turn, too. Cursor attaches the open file by itself, so it is not the user's."""
+    loom, plan = ({"uri": {"path": f"/c:/shop/{name}"}} for name in ("loom.py", "plan.md"))
+    context = {"selectedImages": [{"path": "/tmp/a.png"}], "fileSelections": [plan, loom | {"isCurrentFile": True}]}
+    chat = {"composerId": "c1", "conversation": [{"type": 1, "bubbleId": "x", "text": "", "context": context}]}
+    code = loom | {"rawText": "weave()", "text": "```python\nweave()\n```"}
+    tabs = {"tabs": [{"tabId": "t1", "bubbles": [{"type": "user", "id": "y", "text": "Faster?", "selections": [code]}]}]}
+    base = put_base(
+        tmp_path / "state.vscdb",
+        "create table ItemTable (key text, value blob);",
+        ItemTable=[
+            ("composer.composerData", json.dumps({"allComposers": [chat]})),
+            ("workbench.panel.aichat.view.aichat.chatdata", json.dumps(tabs)),
+        ],
+    )
+
+    assert told("cursor", base) == [("user", "", "[image]\n[plan.md]"), ("user", "", "Faster?\n[loom.py]\nweave()")]
+
+
 def test_chats_of_a_workspace_of_cursor_are_found_and_other_editors_are_not_taken_for_it(tmp_path: Path) -> None:
     """Until 2024, Cursor kept the chats of a project in the state of its workspace, as an editor without chats does."""
     chat = {"composerId": "c1", "name": "Looms", "conversation": [{"type": 1, "bubbleId": "x", "text": "Hello"}]}
