@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aish.memory.importers import read, sniff, sort_files
+from aish.memory.importers import read, read_files, sniff, sort_files
 from aish.values.imported import ImportedTurn, Skipped
 
 MORNING = 1775044800  # 2026-04-01 12:00 UTC
@@ -201,6 +201,19 @@ def test_checkpoints_and_prompts_of_gemini_are_read(tmp_path: Path) -> None:
     assert told("gemini", put(tmp_path / "checkpoint-b.json", json.dumps({"history": history}))) == expected
     entry = {"sessionId": "g1", "messageId": 0, "type": "user", "message": "hi", "timestamp": "2026-04-01T12:00:00Z"}
     assert told("gemini", put(tmp_path / "logs.json", json.dumps([entry]))) == [("user", "", "hi")]
+
+
+def test_a_prompt_that_a_session_of_gemini_has_is_not_taken_from_the_log_as_well(tmp_path: Path) -> None:
+    """Their times differ by seconds. The log also has commands of the program, which no session has."""
+    read_file = [{"text": "Read @a.txt"}, {"text": "\n--- Content from referenced files ---"}, {"text": "weft"}]
+    messages = [{"id": f"m{n}", "type": "user", "content": one} for n, one in enumerate(("Hello", read_file))]
+    session = put(tmp_path / "b.json", json.dumps(GEMINI_HEAD | {"messages": messages}))
+    typed = ("Hello", "Read @a.txt", "/stats")
+    entries = [{"sessionId": "g1", "messageId": n, "type": "user", "message": text} for n, text in enumerate(typed)]
+    log = put(tmp_path / "a.json", json.dumps(entries))
+
+    turns = [turn.text for turn in read_files("gemini", [log, session]) if isinstance(turn, ImportedTurn)]
+    assert turns == ["Hello", "Read @a.txt\n--- Content from referenced files ---\nweft", "/stats"]
 
 
 PARTS: list[dict[str, Any]] = [

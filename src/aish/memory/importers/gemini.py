@@ -16,12 +16,42 @@ _ROLES: dict[object, Role] = {"user": "user", "gemini": "assistant", "model": "a
 _NO_TURNS = ("info", "error", "warning")  # messages of the program
 _REWIND = "$rewindTo"  # names the first message that is gone
 _MOST_CALLS = 10_000  # ids that are remembered
+_MOST_PROMPTS = 100_000  # that are remembered
+_LOOK = 4096
+_ADDED = "\n--- Content from referenced files"  # the text of files that the prompt names
 _FIRST = "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat."
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
     """Yield the turns of one file, or of all files in the directory of Gemini CLI."""
     yield from each_file(path, _NAMES, _one)
+
+
+def is_log(path: Path) -> bool:
+    """Return whether a file has only prompts, which its sessions have as well."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_LOOK)
+    except OSError:
+        return False  # reported when it is read
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[") and b'"messageId"' in head
+
+
+class PromptsOnce:
+    """Tells which prompts of a log are in no session that was read before it."""
+
+    def __init__(self) -> None:
+        self._told = set[int]()
+
+    def is_new(self, record: ImportedRecord, *, logged: bool) -> bool:
+        if isinstance(record, Skipped) or record.role != "user":
+            return True
+        if logged:
+            return hash((record.conversation, record.text)) not in self._told
+        if len(self._told) < _MOST_PROMPTS:
+            session = record.branch_of or record.conversation
+            self._told |= {hash((session, text)) for text in (record.text, record.text.partition(_ADDED)[0])}
+        return True
 
 
 def _one(path: Path) -> Iterator[ImportedRecord]:
