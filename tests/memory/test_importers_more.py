@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from aish.memory.importers import read, read_files, sniff, sort_files
+from aish.memory.importers.files import MOST
 from aish.values.imported import ImportedTurn, Skipped
 
 MORNING = 1775044800  # 2026-04-01 12:00 UTC
@@ -290,6 +291,21 @@ def test_what_was_undone_in_opencode_is_another_branch(tmp_path: Path, undone: A
         ("say 2", "ses_1"),
         ("say 3", "ses_1"),
     ]
+
+
+def test_an_exported_session_of_opencode_is_read_message_by_message(tmp_path: Path) -> None:
+    """It may be cut, larger than a turn may be, or begin with the mark that PowerShell writes."""
+    part = {"id": "p", "type": "text", "text": "x" * 1000}
+    messages = [{"info": {"id": f"msg_{n}", "role": "user"}, "parts": [part]} for n in range(17_000)]
+    whole = json.dumps({"info": {"id": "ses_1", "slug": "looms", "version": "1.2"}, "messages": messages})
+    path = tmp_path / "a.json"
+
+    path.write_bytes(b"\xef\xbb\xbf" + whole.encode())
+    assert len(whole) > MOST and len(said("opencode", path)) == 17_000
+    path.write_text(whole[:5_000], encoding="utf-8")
+    assert len(said("opencode", path)) == 4
+    [cut] = [record.why for record in read("opencode", path) if isinstance(record, Skipped)]
+    assert cut.startswith("ends or is damaged at byte ")
 
 
 def test_sessions_of_goose_are_lines_or_a_database(tmp_path: Path) -> None:
