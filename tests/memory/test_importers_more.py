@@ -308,6 +308,22 @@ def test_an_exported_session_of_opencode_is_read_message_by_message(tmp_path: Pa
     assert cut.startswith("ends or is damaged at byte ")
 
 
+@pytest.mark.parametrize("format", ["gemini", "opencode"])
+def test_sessions_one_after_another_are_all_read(tmp_path: Path, format: str) -> None:
+    """As `cat` puts them together; what is none of them is told."""
+    sessions: list[Any] = []
+    for id in ("s1", "s2"):
+        message: dict[str, Any] = {"id": "m", "type": "user", "content": f"I am {id}"}
+        exported = {"info": {"id": "m", "role": "user"}, "parts": [{"id": "p", "type": "text", "text": f"I am {id}"}]}
+        whole = {"info": {"id": id, "slug": "x"}, "messages": [exported]}
+        sessions.append(GEMINI_HEAD | {"sessionId": id, "messages": [message]} if format == "gemini" else whole)
+    path = put(tmp_path / "all.json", "\n".join(map(json.dumps, [*sessions, {"mapping": {}}])))
+
+    assert [(turn.conversation, turn.text) for turn in said(format, path)] == [("s1", "I am s1"), ("s2", "I am s2")]
+    [other] = [record.why for record in read(format, path) if isinstance(record, Skipped)]
+    assert other == "something that is not a session"
+
+
 def test_sessions_of_goose_are_lines_or_a_database(tmp_path: Path) -> None:
     """A result of a tool is in a message of the user, and names only its call."""
     call = {"type": "toolRequest", "id": "t", "toolCall": {"status": "success", "value": {"name": "shell"}}}

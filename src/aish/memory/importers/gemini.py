@@ -58,14 +58,12 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
     odd = Oddities()
     with path.open("rb") as file:
         walk = JsonWalk(file.read, MOST)
-        first = walk.peek()
         try:
-            if first == b"[":
-                yield from _listed(walk, path, odd)
-            elif _is_lines(path):
+            if walk.peek() == b"{" and _is_lines(path):
                 yield from _lines(path, odd)
-            elif first:
-                yield from _session(walk, path, odd)
+            else:
+                while first := walk.peek():  # sessions may stand one after another
+                    yield from _listed(walk, path, odd) if first == b"[" else _session(walk, path, odd)
         except CutOff:
             yield Skipped(path.name, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(path.name)
@@ -130,7 +128,9 @@ def _session(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn
     head: dict[str, Any] = {}
     answered: set[str] = set()
     refs = Refs()
+    known = False
     for name in walk.members():
+        known = known or name in ("sessionId", "history")
         if name == "messages" and walk.peek() == b"[":
             for _ in walk.elements():
                 yield from _message(_checked(walk.value(), odd), head, answered, odd)
@@ -139,6 +139,8 @@ def _session(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn
                 yield from _content(_checked(walk.value(), odd), path, refs, odd)
         elif name in ("sessionId", "startTime", "kind", "directories", "summary"):
             head[name] = walk.value()
+    if not known:
+        odd.add("something that is not a session")
 
 
 def _lines(path: Path, odd: Oddities) -> Iterator[ImportedTurn]:

@@ -36,7 +36,12 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
             return
         walk = JsonWalk(lambda size: start.pop() if start else file.read(size), MOST)  # a pipe has no way back
         try:
-            yield from _object(walk, path, odd)
+            while sign := walk.peek():  # exports may stand one after another
+                if sign == b"{":
+                    yield from _object(walk, path, odd)
+                else:
+                    walk.value()
+                    odd.add("something that is not a session")
         except CutOff:
             yield Skipped(path.name, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(path.name)
@@ -54,7 +59,7 @@ def _object(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn]
         elif name in _HEAD and not exported:
             head[name] = walk.value()
     if not head:
-        odd.add("a file that is not a session")
+        odd.add("something that is not a session")
     elif not exported:
         yield from _session(head, _tree(path, label(head.get("id")), odd), odd)
 
