@@ -415,12 +415,14 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
 
 
 def test_what_was_attached_in_cursor_is_named(tmp_path: Path) -> None:
-    """A question of a picture alone is a turn, too. Cursor attaches the open file by itself, so it is not the user's."""
+    """A question of a picture alone is a turn, too. The open file is left out: Cursor attaches it by itself."""
     loom, plan = ({"uri": {"path": f"/c:/shop/{name}"}} for name in ("loom.py", "plan.md"))
     context = {"selectedImages": [{"path": "/tmp/a.png"}], "fileSelections": [plan, loom | {"isCurrentFile": True}]}
     chat = {"composerId": "c1", "conversation": [{"type": 1, "bubbleId": "x", "text": "", "context": context}]}
     code = loom | {"rawText": "weave()", "text": "```python\nweave()\n```"}
-    tabs = {"tabs": [{"tabId": "t1", "bubbles": [{"type": "user", "id": "y", "text": "Faster?", "selections": [code]}]}]}
+    tabs = {
+        "tabs": [{"tabId": "t1", "bubbles": [{"type": "user", "id": "y", "text": "Faster?", "selections": [code]}]}]
+    }
     base = put_base(
         tmp_path / "state.vscdb",
         "create table ItemTable (key text, value blob);",

@@ -14,7 +14,18 @@ from typing import Any
 from aish.memory.importers.blocks import numbered, parts
 from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.database import Row, open_database, read_database, rows_of, table_names
-from aish.memory.importers.fields import Oddities, Refs, compact, dict_of, label, last_part, list_of, moment, parsed, text_of
+from aish.memory.importers.fields import (
+    Oddities,
+    Refs,
+    compact,
+    dict_of,
+    label,
+    last_part,
+    list_of,
+    moment,
+    parsed,
+    text_of,
+)
 from aish.memory.importers.files import each_file, lines, modified, open_file, records
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role

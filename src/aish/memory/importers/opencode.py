@@ -177,4 +177,3 @@ def _part(part: dict[str, Any], kind: object, odd: Oddities) -> str:
     if kind not in _SILENT:
         odd.add("a part with unknown type", compact(kind))
     return ""
-

@@ -54,7 +54,9 @@ def sniff(path: Path) -> str:
     except OSError as error:
         raise trouble(path, error) from error
     if head.startswith(_UTF16) and _sniff_text(head.decode("utf-16", "ignore").encode("utf-8", "replace")):
-        raise StoreTrouble(f"cannot read {path}: it is UTF-16; run `iconv -f UTF-16 -t UTF-8 FILE > NEW` and import NEW")
+        raise StoreTrouble(
+            f"cannot read {path}: it is UTF-16; run `iconv -f UTF-16 -t UTF-8 FILE > NEW` and import NEW"
+        )
     head = head.removeprefix(_BOM)
     return _sniff_text(head) or ("shell-history" if any(map(path.match, NAMES)) and _may_be_commands(head) else "")
 
