@@ -279,12 +279,12 @@ def test_unknown_lines_and_blocks_of_claude_code_are_told_once(tmp_path: Path) -
     path = put(
         tmp_path / "s1.jsonl",
         *[{"type": "teleport", "sessionId": "s1"}] * 3,
-        line("a1", "assistant", [{"type": "smell"}, {"type": "text", "text": "Hm."}]),
+        line("a1", "assistant", [{"type": "smell", "text": "Wool."}, {"type": "text", "text": "Hm."}]),
         line("a2", "assistant", "no session", sessionId=None),
         {"sessionId": "s1", "type": {"odd": 1}},
     )
 
-    assert [turn.text for turn in said("claude-code", path)] == ["Hm."]
+    assert [turn.text for turn in said("claude-code", path)] == ["Wool.\nHm."]
     assert skipped("claude-code", path) == [
         "3 × a line with unknown type 'teleport'",
         "a block with unknown type 'smell'",

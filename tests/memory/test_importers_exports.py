@@ -132,6 +132,24 @@ def test_pictures_sounds_code_and_tools_are_said_in_words(tmp_path: Path) -> Non
 
 
 @pytest.mark.proves("N26")
+def test_what_a_tool_of_chatgpt_gave_counts_whatever_its_weight(tmp_path: Path) -> None:
+    """Results of the canvas and generated pictures have no weight; a picture may be named beside a text only."""
+    photo = {"attachments": [{"name": "loaf.jpg", "mime_type": "image/jpeg"}]}
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_1"}
+    nodes = [
+        node("a", "root", "user", "Too dark?", metadata=photo),
+        node("b", "a", "tool", "The update failed.", author="canmore.update_textdoc", weight=0.0),
+        node("c", "b", "tool", picture, kind="multimodal_text", author="painter", weight=0.0),
+    ]
+    path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="c")])
+
+    assert [(turn.role, turn.name, turn.text) for turn in said("chatgpt", path)] == [
+        ("user", "", "Too dark?\n[image]"),
+        ("tool", "canmore.update_textdoc", "The update failed."),
+        ("tool", "painter", "[image]"),
+    ]
+
+
 def test_what_the_pages_of_chatgpt_draw_into_a_text_is_taken_out(tmp_path: Path) -> None:
     """Sources and cards are between invisible characters and are removed; names and links keep their text."""
     name = '\ue200entity\ue202["company","Mill & Co","bakers"]\ue201'
@@ -163,7 +181,7 @@ def test_what_tools_of_chatgpt_gave_is_there_whatever_its_form(tmp_path: Path) -
     path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="e")])
 
     assert [(turn.role, turn.name, turn.text) for turn in said("chatgpt", path)] == [
-        ("user", "", "Read this\n[flour.pdf]"),
+        ("user", "", "Read this\n[flour.pdf]\n[image]"),
         ("tool", "api_tool", "a mail"),
         ("tool", "computer.do", "Mills\nhttps://mill.example"),
         ("tool", "web.run", "Rye\nrises"),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from aish.memory.importers import read, sniff, sort_files
+from aish.memory.importers import read, read_files, sniff, sort_files
+from aish.memory.importers.files import MOST
 from aish.values.imported import ImportedTurn, Skipped
 
 MORNING = 1775044800  # 2026-04-01 12:00 UTC
@@ -203,6 +204,19 @@ def test_checkpoints_and_prompts_of_gemini_are_read(tmp_path: Path) -> None:
     assert told("gemini", put(tmp_path / "logs.json", json.dumps([entry]))) == [("user", "", "hi")]
 
 
+def test_a_prompt_that_a_session_of_gemini_has_is_not_taken_from_the_log_as_well(tmp_path: Path) -> None:
+    """Their times differ by seconds. The log also has commands of the program, which no session has."""
+    read_file = [{"text": "Read @a.txt"}, {"text": "\n--- Content from referenced files ---"}, {"text": "weft"}]
+    messages = [{"id": f"m{n}", "type": "user", "content": one} for n, one in enumerate(("Hello", read_file))]
+    session = put(tmp_path / "b.json", json.dumps(GEMINI_HEAD | {"messages": messages}))
+    typed = ("Hello", "Read @a.txt", "/stats")
+    entries = [{"sessionId": "g1", "messageId": n, "type": "user", "message": text} for n, text in enumerate(typed)]
+    log = put(tmp_path / "a.json", json.dumps(entries))
+
+    turns = [turn.text for turn in read_files("gemini", [log, session]) if isinstance(turn, ImportedTurn)]
+    assert turns == ["Hello", "Read @a.txt\n--- Content from referenced files ---\nweft", "/stats"]
+
+
 PARTS: list[dict[str, Any]] = [
     {"id": "p1", "type": "step-start"},
     {"id": "p2", "type": "reasoning", "text": "hm"},
@@ -288,6 +302,37 @@ def test_what_was_undone_in_opencode_is_another_branch(tmp_path: Path, undone: A
         ("say 2", "ses_1"),
         ("say 3", "ses_1"),
     ]
+
+
+def test_an_exported_session_of_opencode_is_read_message_by_message(tmp_path: Path) -> None:
+    """It may be cut, larger than a turn may be, or begin with the mark that PowerShell writes."""
+    part = {"id": "p", "type": "text", "text": "x" * 1000}
+    messages = [{"info": {"id": f"msg_{n}", "role": "user"}, "parts": [part]} for n in range(17_000)]
+    whole = json.dumps({"info": {"id": "ses_1", "slug": "looms", "version": "1.2"}, "messages": messages})
+    path = tmp_path / "a.json"
+
+    path.write_bytes(b"\xef\xbb\xbf" + whole.encode())
+    assert len(whole) > MOST and len(said("opencode", path)) == 17_000
+    path.write_text(whole[:5_000], encoding="utf-8")
+    assert len(said("opencode", path)) == 4
+    [cut] = [record.why for record in read("opencode", path) if isinstance(record, Skipped)]
+    assert cut.startswith("ends or is damaged at byte ")
+
+
+@pytest.mark.parametrize("format", ["gemini", "opencode"])
+def test_sessions_one_after_another_are_all_read(tmp_path: Path, format: str) -> None:
+    """As `cat` puts them together; what is none of them is told."""
+    sessions: list[Any] = []
+    for id in ("s1", "s2"):
+        message: dict[str, Any] = {"id": "m", "type": "user", "content": f"I am {id}"}
+        exported = {"info": {"id": "m", "role": "user"}, "parts": [{"id": "p", "type": "text", "text": f"I am {id}"}]}
+        whole = {"info": {"id": id, "slug": "x"}, "messages": [exported]}
+        sessions.append(GEMINI_HEAD | {"sessionId": id, "messages": [message]} if format == "gemini" else whole)
+    path = put(tmp_path / "all.json", "\n".join(map(json.dumps, [*sessions, {"mapping": {}}])))
+
+    assert [(turn.conversation, turn.text) for turn in said(format, path)] == [("s1", "I am s1"), ("s2", "I am s2")]
+    [other] = [record.why for record in read(format, path) if isinstance(record, Skipped)]
+    assert other == "something that is not a session"
 
 
 def test_sessions_of_goose_are_lines_or_a_database(tmp_path: Path) -> None:
@@ -378,6 +423,27 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
     message = {"role": "user", "message": {"content": [{"type": "text", "text": stamped}]}}
     [turn] = said("cursor", put_lines(tmp_path / "t.jsonl", message, {"type": "turn_ended", "status": "success"}))
     assert (turn.text, turn.time) == ("Hi", datetime(2026, 4, 1, 12, tzinfo=UTC))
+
+
+def test_what_was_attached_in_cursor_is_named(tmp_path: Path) -> None:
+    """A question of a picture alone is a turn, too. The open file is left out: Cursor attaches it by itself."""
+    loom, plan = ({"uri": {"path": f"/c:/shop/{name}"}} for name in ("loom.py", "plan.md"))
+    context = {"selectedImages": [{"path": "/tmp/a.png"}], "fileSelections": [plan, loom | {"isCurrentFile": True}]}
+    chat = {"composerId": "c1", "conversation": [{"type": 1, "bubbleId": "x", "text": "", "context": context}]}
+    code = loom | {"rawText": "weave()", "text": "```python\nweave()\n```"}
+    tabs = {
+        "tabs": [{"tabId": "t1", "bubbles": [{"type": "user", "id": "y", "text": "Faster?", "selections": [code]}]}]
+    }
+    base = put_base(
+        tmp_path / "state.vscdb",
+        "create table ItemTable (key text, value blob);",
+        ItemTable=[
+            ("composer.composerData", json.dumps({"allComposers": [chat]})),
+            ("workbench.panel.aichat.view.aichat.chatdata", json.dumps(tabs)),
+        ],
+    )
+
+    assert told("cursor", base) == [("user", "", "[image]\n[plan.md]"), ("user", "", "Faster?\n[loom.py]\nweave()")]
 
 
 def test_chats_of_a_workspace_of_cursor_are_found_and_other_editors_are_not_taken_for_it(tmp_path: Path) -> None:

@@ -581,3 +581,21 @@ def test_a_text_that_looks_like_many_beginnings_takes_no_longer(tmp_path: Path, 
     began = time.process_time()
     assert heard(format, path)
     assert time.process_time() - began < 2
+
+
+def test_what_cannot_be_read_as_it_is_says_what_to_do(tmp_path: Path) -> None:
+    """PowerShell writes UTF-16, and a database copied from a full disk has only its beginning."""
+    log = json.dumps([{"sessionId": "g1", "messageId": 0, "type": "user", "message": "hi"}])
+    wide, other, base = (tmp_path / name for name in ("wide.json", "other.txt", "base.db"))
+    wide.write_text(log, encoding="utf-16")
+    other.write_text("nothing of ours", encoding="utf-16")
+    with closing(sqlite3.connect(base)) as whole:
+        whole.executescript("create table session (id); create table message (id); create table part (id);")
+    base.write_bytes(base.read_bytes()[:5_000])
+
+    with pytest.raises(StoreTrouble, match=r"it is UTF-16; run `iconv -f UTF-16 -t UTF-8 FILE > NEW` and import NEW"):
+        sniff(wide)
+    with pytest.raises(StoreTrouble, match=r"malformed; it may be incomplete; copy it again"):
+        sniff(base)
+    found = sort_files(tmp_path)
+    assert (found.others, [Path(one.where).name for one in found.unreadable]) == ([other], ["base.db", "wide.json"])

@@ -317,6 +317,13 @@ def test_a_name_with_a_number_is_no_password_in_code(text: str) -> None:
     assert find(text) == []
 
 
+def test_a_spanish_key_word_is_no_password() -> None:
+    """The same word means "password" where it is a noun, and "essential" after one."""
+    for text in ("Pregunta clave: ¿Querés seguir?", 'palabras clave: "img2img"', "Punto clave para hoy: ¡Tejé2!"):
+        assert find(text) == []
+    assert VALUE not in redact(f"la clave: {VALUE}", SALT)[0]
+
+
 def test_a_phrase_with_a_number_is_the_password_of_a_network() -> None:
     assert [one.kind for one in find('psk="my house is' + ' green 7"')] == ["password"]
 

@@ -490,6 +490,10 @@ def test_what_is_nothing_known_and_what_is_not_there_are_told_apart(desk: Desk) 
     """One needs --format, the other needs another path."""
     with pytest.raises(BadUsage, match=r"unknown format of .*a\.txt; use --format with one of: jsonl, "):
         desk.take(put(desk.world.directory / "a.txt", "hello\n"))
+    with zipfile.ZipFile(desk.world.directory / "a.zip", "w") as archive:
+        archive.writestr("session.json", "{}")
+    with pytest.raises(BadUsage, match=r"a\.zip has no conversations\.json; unpack it and import the directory"):
+        desk.take(desk.world.directory / "a.zip")
     with pytest.raises(StoreTrouble, match=r"cannot read .*gone: No such file"):
         desk.take(desk.world.directory / "gone")
 

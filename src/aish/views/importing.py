@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from zipfile import is_zipfile
 
 from aish.conversation.library import Library
 from aish.memory.command_history.command_store import CommandStore
@@ -156,6 +157,8 @@ def _jobs(path: Path, format: str | None, screen: Screen) -> list[ImportJob]:
             return [ImportJob(path, found)]
         if path.is_file() and not path.stat().st_size:
             raise BadUsage(f"{_shown(path)} is empty")
+        if is_zipfile(path):
+            raise BadUsage(f"{_shown(path)} has no conversations.json; unpack it and import the directory")
         raise BadUsage(f"unknown format of {_shown(path)}; use --format with one of: {', '.join(FORMATS)}")
     found_files = sort_files(path)
     for file, why, _ in found_files.unreadable:

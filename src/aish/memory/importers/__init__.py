@@ -79,8 +79,13 @@ def read(format: str, path: Path) -> Generator[ImportedRecord]:
 
 def read_files(format: str, files: Iterable[Path]) -> Generator[ImportedRecord]:
     """Yield every turn of files that are known to have a format. A file that cannot be read is reported."""
-    for file in files:
+    files = list(files)
+    logs = set(filter(gemini.is_log, files)) if format == "gemini" else set[Path]()
+    once = gemini.PromptsOnce()
+    for file in sorted(files, key=logs.__contains__):  # sessions first
         try:
-            yield from FORMATS[format](file)
+            for record in FORMATS[format](file):
+                if not logs or once.is_new(record, logged=file in logs):
+                    yield record
         except StoreTrouble as error:
             yield Skipped(str(file), str(error).removeprefix(f"cannot read {file}: "))

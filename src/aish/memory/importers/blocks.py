@@ -90,6 +90,7 @@ def _line(block: object, odd: Oddities) -> str:
         return _MARKS[kind]
     if kind not in _SILENT and kind not in _THOUGHTS:
         odd.add("a block with unknown type", compact(kind))
+        return text_of(block.get("text"))
     return ""
 
 

@@ -70,7 +70,7 @@ def _turn(message: dict[str, Any], odd: Oddities) -> SpooledTurn | None:
     """Return the turn of a message; None for a hidden one."""
     author, content, metadata = (dict_of(message.get(name)) for name in ("author", "content", "metadata"))
     kind, role = content.get("content_type"), author.get("role")
-    if role == "system" or kind in _SILENT or message.get("weight") == 0:
+    if role == "system" or kind in _SILENT:
         return None
     if metadata.get("is_visually_hidden_from_conversation") is True or metadata.get("is_user_system_message") is True:
         return None
@@ -79,7 +79,8 @@ def _turn(message: dict[str, Any], odd: Oddities) -> SpooledTurn | None:
         return None
     if kind == "thoughts":
         return _thoughts(message, content)
-    text = "\n".join(filter(None, [_plain(_text(content, odd)), *_attached(metadata)]))
+    pictured = any(isinstance(part, dict) for part in list_of(content.get("parts")))
+    text = "\n".join(filter(None, [_plain(_text(content, odd)), *_attached(metadata, pictured=pictured)]))
     recipient = label(message.get("recipient"))
     if text and role == "assistant" and recipient not in ("", "all"):
         text = str(ImportedCall(recipient, text))
@@ -124,11 +125,14 @@ def _words(mark: re.Match[str]) -> str:
     return blank + value.partition("\ue202")[0] if kind == "url" else ""
 
 
-def _attached(metadata: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of attached files; pictures are among the parts."""
+def _attached(metadata: dict[str, Any], *, pictured: bool) -> Iterator[str]:
+    """Yield the names of attached files, and a mark for pictures that are not among the parts."""
     for file in map(dict_of, list_of(metadata.get("attachments"))):
-        if (name := label(file.get("name"))) and not compact(file.get("mime_type")).startswith("image/"):
-            yield f"[{name}]"
+        if not compact(file.get("mime_type")).startswith("image/"):
+            if name := label(file.get("name")):
+                yield f"[{name}]"
+        elif not pictured:
+            yield "[image]"
 
 
 def _part(part: object, odd: Oddities) -> str:

@@ -14,7 +14,18 @@ from typing import Any
 from aish.memory.importers.blocks import numbered, parts
 from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.database import Row, open_database, read_database, rows_of, table_names
-from aish.memory.importers.fields import Oddities, Refs, compact, dict_of, label, list_of, moment, parsed, text_of
+from aish.memory.importers.fields import (
+    Oddities,
+    Refs,
+    compact,
+    dict_of,
+    label,
+    last_part,
+    list_of,
+    moment,
+    parsed,
+    text_of,
+)
 from aish.memory.importers.files import each_file, lines, modified, open_file, records
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
@@ -113,7 +124,8 @@ def _bubbles(head: ImportedTurn, bubbles: Iterator[dict[str, Any]], odd: Odditie
             if bubble:
                 odd.add("a message with unknown type", compact(kind))
             continue
-        text = text_of(bubble.get("text")) or text_of(bubble.get("rawText"))
+        words = text_of(bubble.get("text")) or text_of(bubble.get("rawText"))
+        text = "\n".join(filter(None, [words, *_attached(bubble)]))
         base = head._replace(role=_ROLES[kind], time=_time(bubble) or head.time)
         id = label(bubble.get("bubbleId")) or label(bubble.get("id"))
         if words := thought(dict_of(bubble.get("thinking")).get("text")):
@@ -122,6 +134,24 @@ def _bubbles(head: ImportedTurn, bubbles: Iterator[dict[str, Any]], odd: Odditie
             yield base._replace(text=text, ref=id or refs.name(base.role, text))
         if tool := dict_of(bubble.get("toolFormerData")):
             yield from _tool(base, tool, id)
+
+
+def _attached(bubble: dict[str, Any]) -> Iterator[str]:
+    """Yield what the user attached: marks of pictures, names of files, and code that was selected.
+
+    The file that is open is left out, because Cursor attaches it by itself.
+    """
+    context = dict_of(bubble.get("context")) or bubble  # of the message itself in the chats of 2024
+    yield from ("[image]" for one in list_of(context.get("selectedImages")) if one)
+    for file in map(dict_of, list_of(context.get("fileSelections"))):
+        if not file.get("isCurrentFile"):
+            yield f"[{_file_name(file)}]"
+    for code in map(dict_of, list_of(context.get("selections"))):
+        yield f"[{_file_name(code)}]\n{text_of(code.get('rawText')) or text_of(code.get('text'))}".rstrip()
+
+
+def _file_name(one: dict[str, Any]) -> str:
+    return last_part(dict_of(one.get("uri")).get("path")) or "file"
 
 
 def _time(bubble: dict[str, Any]) -> datetime | None:

@@ -17,12 +17,12 @@ Row = dict[str, Any]
 
 
 def tables(path: Path) -> set[str]:
-    """Return the names of the tables; empty if it is not a readable SQLite file."""
+    """Return the names of the tables of a SQLite file. Raises `StoreTrouble` if it is damaged."""
     try:
         with closing(open_database(path)) as base:
             return table_names(base)
-    except sqlite3.Error:
-        return set()
+    except sqlite3.Error as error:
+        raise StoreTrouble(f"cannot read {path}: {error}; it may be incomplete; copy it again") from error
 
 
 def table_names(base: sqlite3.Connection) -> set[str]:

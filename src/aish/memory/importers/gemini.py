@@ -16,6 +16,9 @@ _ROLES: dict[object, Role] = {"user": "user", "gemini": "assistant", "model": "a
 _NO_TURNS = ("info", "error", "warning")  # messages of the program
 _REWIND = "$rewindTo"  # names the first message that is gone
 _MOST_CALLS = 10_000  # ids that are remembered
+_MOST_PROMPTS = 100_000  # that are remembered
+_LOOK = 4096
+_ADDED = "\n--- Content from referenced files"  # the text of files that the prompt names
 _FIRST = "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat."
 
 
@@ -24,18 +27,43 @@ def read(path: Path) -> Iterator[ImportedRecord]:
     yield from each_file(path, _NAMES, _one)
 
 
+def is_log(path: Path) -> bool:
+    """Return whether a file has only prompts, which its sessions have as well."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_LOOK)
+    except OSError:
+        return False  # reported when it is read
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[") and b'"messageId"' in head
+
+
+class PromptsOnce:
+    """Tells which prompts of a log are in no session that was read before it."""
+
+    def __init__(self) -> None:
+        self._told = set[int]()
+
+    def is_new(self, record: ImportedRecord, *, logged: bool) -> bool:
+        if isinstance(record, Skipped) or record.role != "user":
+            return True
+        if logged:
+            return hash((record.conversation, record.text)) not in self._told
+        if len(self._told) < _MOST_PROMPTS:
+            session = record.branch_of or record.conversation
+            self._told |= {hash((session, text)) for text in (record.text, record.text.partition(_ADDED)[0])}
+        return True
+
+
 def _one(path: Path) -> Iterator[ImportedRecord]:
     odd = Oddities()
     with path.open("rb") as file:
         walk = JsonWalk(file.read, MOST)
-        first = walk.peek()
         try:
-            if first == b"[":
-                yield from _listed(walk, path, odd)
-            elif _is_lines(path):
+            if walk.peek() == b"{" and _is_lines(path):
                 yield from _lines(path, odd)
-            elif first:
-                yield from _session(walk, path, odd)
+            else:
+                while first := walk.peek():  # sessions may stand one after another
+                    yield from _listed(walk, path, odd) if first == b"[" else _session(walk, path, odd)
         except CutOff:
             yield Skipped(path.name, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(path.name)
@@ -100,7 +128,9 @@ def _session(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn
     head: dict[str, Any] = {}
     answered: set[str] = set()
     refs = Refs()
+    known = False
     for name in walk.members():
+        known = known or name in ("sessionId", "history")
         if name == "messages" and walk.peek() == b"[":
             for _ in walk.elements():
                 yield from _message(_checked(walk.value(), odd), head, answered, odd)
@@ -109,6 +139,8 @@ def _session(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn
                 yield from _content(_checked(walk.value(), odd), path, refs, odd)
         elif name in ("sessionId", "startTime", "kind", "directories", "summary"):
             head[name] = walk.value()
+    if not known:
+        odd.add("something that is not a session")
 
 
 def _lines(path: Path, odd: Oddities) -> Iterator[ImportedTurn]:

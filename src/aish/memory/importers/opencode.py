@@ -12,11 +12,13 @@ from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.database import read_database, rows_of
 from aish.memory.importers.fields import Oddities, compact, dict_of, label, last_part, list_of, moment, parsed, text_of
 from aish.memory.importers.files import MOST, each_file
-from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
+from aish.memory.importers.json_walk import UNREADABLE, CutOff, JsonWalk
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn, Skipped
 from aish.values.turns import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
 _SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction", "retry")
+_HEAD = ("id", "title", "directory", "time", "parentID", "revert")
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -26,21 +28,49 @@ def read(path: Path) -> Iterator[ImportedRecord]:
 
 
 def _one(path: Path) -> Iterator[ImportedRecord]:
+    odd = Oddities()
     with path.open("rb") as file:
-        head = file.read(len(_SQLITE))
-        whole = b"" if head == _SQLITE else head + file.read(MOST)
-    if head == _SQLITE:
-        yield from read_database(path, _rows)
-        return
-    odd, record = Oddities(), dict_of(parsed(whole))
-    if "info" in record:
-        messages = ((dict_of(one.get("info")), list_of(one.get("parts"))) for one in _dicts(record.get("messages")))
-        yield from _session(dict_of(record["info"]), messages, odd)
-    elif "id" in record:
-        yield from _session(record, _tree(path, label(record["id"]), odd), odd)
-    else:
-        odd.add("a file that is not a complete session")
+        start = [file.read(len(_SQLITE))]
+        if start == [_SQLITE]:
+            yield from read_database(path, _rows)
+            return
+        walk = JsonWalk(lambda size: start.pop() if start else file.read(size), MOST)  # a pipe has no way back
+        try:
+            while sign := walk.peek():  # exports may stand one after another
+                if sign == b"{":
+                    yield from _object(walk, path, odd)
+                else:
+                    walk.value()
+                    odd.add("something that is not a session")
+        except CutOff:
+            yield Skipped(path.name, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(path.name)
+
+
+def _object(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn]:
+    """Yield the turns of an export, or of the session in the tree that this is the head of."""
+    head: dict[str, Any] = {}
+    exported = False
+    for name in walk.members():
+        if name == "info":
+            head, exported = dict_of(walk.value()), True
+        elif name == "messages" and exported and walk.peek() == b"[":
+            yield from _session(head, _exported(walk, odd), odd)
+        elif name in _HEAD and not exported:
+            head[name] = walk.value()
+    if not head:
+        odd.add("something that is not a session")
+    elif not exported:
+        yield from _session(head, _tree(path, label(head.get("id")), odd), odd)
+
+
+def _exported(walk: JsonWalk, odd: Oddities) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+    for _ in walk.elements():
+        message = walk.value()
+        if message is UNREADABLE:
+            odd.add("a message that is too long or damaged")
+        else:
+            yield dict_of(dict_of(message).get("info")), list_of(dict_of(message).get("parts"))
 
 
 def _rows(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
@@ -83,6 +113,9 @@ def _session(
 ) -> Iterator[ImportedTurn]:
     created = head.get("time_created") or dict_of(head.get("time")).get("created")
     base = ImportedTurn(label(head.get("id")), moment(created), "user", "", title=label(head.get("title")))
+    if not base.conversation:
+        odd.add("a session without an id")
+        return
     base = base._replace(channel=last_part(head.get("directory")))
     undone = _undone(head)
     agent = bool(head.get("parent_id") or head.get("parentID"))  # its tasks came from another agent
@@ -144,7 +177,3 @@ def _part(part: dict[str, Any], kind: object, odd: Oddities) -> str:
     if kind not in _SILENT:
         odd.add("a part with unknown type", compact(kind))
     return ""
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in list_of(value) if isinstance(one, dict)]

@@ -10,9 +10,11 @@ from aish.memory.importers.fields import parsed
 from aish.memory.importers.files import open_file, require, trouble
 from aish.memory.importers.json_shape import format_of_json
 from aish.memory.importers.shell_history import NAMES
+from aish.values.errors import StoreTrouble
 
 _LOOK = 1 << 16
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SQLITE = b"SQLite format 3\0"
 _TABLES = {  # tables that a database of each format has
     "llm": ({"responses", "conversations"}, {"threads", "turns"}),
@@ -35,7 +37,7 @@ def sniff(path: Path) -> str:
     """Return the format of a file, or "" if it is not certain.
 
     Raises:
-        StoreTrouble: the path cannot be read.
+        StoreTrouble: the path cannot be read, or only after the user has changed it.
     """
     require(path)
     if not path.is_file():
@@ -51,6 +53,10 @@ def sniff(path: Path) -> str:
             return known or ("cursor" if "ItemTable" in names and has_chats(path) else "")
     except OSError as error:
         raise trouble(path, error) from error
+    if head.startswith(_UTF16) and _sniff_text(head.decode("utf-16", "ignore").encode("utf-8", "replace")):
+        raise StoreTrouble(
+            f"cannot read {path}: it is UTF-16; run `iconv -f UTF-16 -t UTF-8 FILE > NEW` and import NEW"
+        )
     head = head.removeprefix(_BOM)
     return _sniff_text(head) or ("shell-history" if any(map(path.match, NAMES)) and _may_be_commands(head) else "")
 
