@@ -520,6 +520,7 @@ def test_masks_stay_the_same_from_run_to_run(world: World) -> None:
         "User Login → Password entered → stored",
         "Signing Key: 8D357AFBEA94CD48BC19" + "82CCBDDE13F749C6CF8A",
         "FROM golang:1.23.12-alpine@sha256:0f1e",
+        "mysql -u admin -p`cat /etc/app/shadow` app",
         "mailer+https://ACCESS_KEY:SECRET_KEY@default",
         "https://api.example/list?page_token=eyJvZmZzZXQiOiI1MCJ9",
         "Version=6.0.0.0, Culture=neutral, PublicKeyToken=a0b1c2d3e4f50617",
