@@ -109,6 +109,27 @@ VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do 
         f"Verification Token\n{VALUE}\n",
         f"WEATHER_KEY={VALUE}",
         f"用户名bob，密码{VALUE}",
+        f'var dbPassword string = "{VALUE}"',
+        f"ADMIN_PASSWORD?={VALUE}",
+        f"wpa_passphrase={VALUE}",
+        f"bindpw {VALUE}",
+        f"| API key | `{VALUE}` |",
+        f"Password (admin): {VALUE}",
+        f"the wifi password at the office is {VALUE}.",
+        f"lösenordet är {VALUE}",
+        f"jelszó: {VALUE}",
+        f"كلمة المرور: {VALUE}",
+        f"סיסמה: {VALUE}",
+        f'client.setApiKey("{VALUE}")',
+        f"the API key:\n\n{VALUE}\n",
+        f"jdbc:oracle:thin:bob/{VALUE}@db:1521/app",
+        f"SET PASSWORD FOR 'bob'@'%' = PASSWORD('{VALUE}');",
+        f"kinit bob <<< {VALUE}",
+        rf"""expect -c 'send "{VALUE}\r"'""",
+        f"user: bob pass: {VALUE}",
+        f"wp config create --dbuser=bob --dbpass={VALUE}",
+        f"rabbitmqadmin -u bob -p {VALUE} list queues",
+        f'<add key="Password" value="{VALUE}"/>',
     ],
 )
 def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
@@ -534,6 +555,22 @@ def test_masks_stay_the_same_from_run_to_run(world: World) -> None:
         "310 mail-api-key: LOGS/c7d2069e-c561-4759-8adf-b0745be78c29.jsonl",
         "User Login → Password entered → stored",
         "Signing Key: 8D357AFBEA94CD48BC19" + "82CCBDDE13F749C6CF8A",
+        "FROM golang:1.23.12-alpine@sha256:0f1e",
+        "mysql -u admin -p`cat /etc/app/shadow` app",
+        "mailer+https://ACCESS_KEY:SECRET_KEY@default",
+        "https://api.example/list?page_token=eyJvZmZzZXQiOiI1MCJ9",
+        "Version=6.0.0.0, Culture=neutral, PublicKeyToken=a0b1c2d3e4f50617",
+        'Authorization: "token #{options[:app_token]}"',
+        "'Password: '.$input->getArgument('password')",
+        "# wpa_passphrase\n\n> Generates the key of a network",
+        "queue: policy=otter token=1a2b3c4 finished",
+        "selectors for both login and password passed as arguments",
+        "declare const secret: Uint8Array",
+        'smtp_password = "smtp password"',
+        "guardado bajo la clave `supply-chain-activity-logs`.",
+        "`http-prompt localhost --auth {{usuario:contraseña}}`",
+        "// response of `IntrospectToken`: IntrospectedOAuth2Token",
+        'assert public_key.key == "rHXYIm/JzMRL' + 'sG6814/8GKmJRlSYQh7FIOdCvHNODys="',
     ],
 )
 def test_what_only_looks_like_a_name_and_its_value_stays(text: str) -> None:
@@ -578,3 +615,45 @@ def test_the_begin_marker_of_a_key_before_hashes_masks_nothing() -> None:
 def test_a_number_before_the_word_password_may_be_part_of_a_name() -> None:
     """Only 1Password, the program, is no name of a password."""
     assert "hunter" + "22" not in redact("user1password=hunter" + "22", SALT)[0]
+
+
+def test_the_mask_of_an_encrypted_token_covers_all_its_parts() -> None:
+    token = ".".join(["eyJ" + "hbGciOiJSU0EtT0FFUCJ9", VALUE, VALUE[:16], VALUE * 2, VALUE[4:]])
+    assert redact(f"try {token} now", SALT)[0].startswith("try [masked JWT …8TnW #")
+    assert VALUE not in redact(f"try {token} now", SALT)[0]
+
+
+def test_each_password_of_one_command_is_masked() -> None:
+    first, second = "hunter" + "22xk", "Otter" + "-4711"
+    masked = redact(f"keytool -importkeystore -srcstorepass {first} -deststorepass {second} -noprompt", SALT)[0]
+    assert first not in masked and second not in masked
+
+
+def test_a_password_in_the_body_of_a_form_may_have_a_number_sign() -> None:
+    """In a URL, the fragment begins there."""
+    assert "#otter" not in redact("curl -d 'user=bob&password=Walnut_82" + "51#otter' x.example", SALT)[0]
+    assert "#otter" in redact("https://x.example/?token=" + VALUE + "#otter", SALT)[0]
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "sk" + "_" + "0123456789abcdef" * 3,
+        "fc" + "-" + "9f8e7d6c5b4a3f2e" * 2,
+        "pcsk" + "_" + VALUE * 3,
+        "xoxc" + "-123456789012-" + VALUE,
+        "sb_sec" + "ret_" + VALUE + VALUE[:11],
+        "rzp" + "_live_" + VALUE[:14],
+        "sntr" + "ys_" + VALUE * 3,
+        "sqp" + "_" + "9f8e7d6c5b" * 4,
+        "CCI" + "PAT_" + VALUE + "_" + "9f8e7d6c5b" * 4,
+        "pat" + VALUE[:14] + "." + "9f8e7d6c5b4a3f2e" * 4,
+        "pat" + "-na1-9f8e7d6c-5b4a-4f2e-9d8c-7b6a5f4e3d2c",
+        "oauth" + ":" + "kx93mwq1zt" * 3,
+        "glpat" + "-" + VALUE + ".01.k3x9mwq1z",
+    ],
+)
+def test_a_token_is_found_by_its_form_alone(token: str) -> None:
+    """It stands in a sentence that says nothing about secrets."""
+    assert redact(f"i pasted {token} there", SALT)[0].endswith("] there")
+    assert token[-8:] not in redact(f"i pasted {token} there", SALT)[0]

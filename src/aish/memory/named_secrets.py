@@ -18,26 +18,27 @@ from aish.values.patterns import compiled, pattern
 _OWNERS = r"(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)"
 _OWNER, _OWNER_ROOM = pattern(_OWNERS + r"[ _-]?\Z"), len("subscription-")
 _NAME = pattern(
-    r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
+    r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|parolă|lösenord(?:et)?|passord(?:et)?|salasana|heslo|jelszó|كلمة (?:المرور|السر)|סיסמ[הא]|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
     r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds|pat"
     rf"|(?:{_OWNERS}[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?))"
-    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(])(?![=:]{1,2}[?&]?(?:pw|pass|key|token|secret)[=:])(?![=:\s\"'`]{0,6}…)"
+    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(]|\?=)(?![=:]{1,2}[?&]?(?:pw|pass|key|token|secret)[=:])(?![=:\s\"'`]{0,6}…)"
 )
 # The words with which a name begins, or the word after its owner.
-_BEGINNINGS = (*"pass pw psk mdp kennwort contrase palavra senha clave wachtwoord parola secret token cred pat key".split(), "mot de", "mot_de")
-_ALL_BEGINNINGS = (*_BEGINNINGS, *"hasło lösenord şifre парол mật κωδικός токен ключ".split())
+_BEGINNINGS = (*"pass pw psk mdp kennwort contrase palavra senha clave wachtwoord parola salasana heslo secret token cred pat key".split(), "mot de", "mot_de")
+_ALL_BEGINNINGS = (*_BEGINNINGS, *"hasło lösenord jelszó parolă كلمة סיסמ şifre парол mật κωδικός токен ключ".split())
 _TYPE = r"(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?"  # in a declaration
-_SET = pattern(rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?")
+_SET = pattern(rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?:\([^()\n]{{1,20}}\)(?=:)|string\s{{1,4}}(?==))?(?:[:?]=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?")
 _LINK = pattern(
-    r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…\"{}<>,;()]{1,40}\s+){0,4}?[^\s:=…\"{}<>,;()]{1,40}?)?"
+    r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|at|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…\"{}<>,;()]{1,40}\s+){0,4}?[^\s:=…\"{}<>,;()]{1,40}?)?"
     r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|[^\S\n]*[:=：—–]|[^\S\n]+-)\s{0,20}:?\s{0,20}"
 )
 _WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
-_PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
+_BEFORE_PASS = ("db", "user", "root", "smtp", "sql")  # dbpass, but not bypass
+_PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "sala", "hes", "jel", "كلمة", "סיסמ", "lös", "mdp", "şif", "парол", "mật", "κωδ")
 _KEY_WORDS = tuple(f"{noun}{plural} " for noun in "palabra pregunta idea punto concepto elemento aspecto dato paso tema diferencia mensaje momento detalle término".split() for plural in ("", "s"))
-_NO_NAMES = {"psk": (":",), "key": ("did:",), "password": (" 1", ".1", "/1"), "passwd": ("/etc/",), "clave": _KEY_WORDS}  # ciphers, public keys, programs, files, "key words"
-_OPEN_KEYS = pattern(r"(?:public|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$")
+_NO_NAMES = {"psk": (":",), "key": ("did:",), "password": (" 1", ".1", "/1"), "passwd": ("/etc/",), "token": ("publickey", "page", "page_"), "clave": _KEY_WORDS}  # ciphers, public keys, programs, files, assemblies, pages of a list, "key words"
+_OPEN_KEYS = pattern(r"(?:public(?:[_-]?key\.)?|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$")
 _OPEN_ROOM = len("idempotency-\n")
 _KEY_OWNERS = frozenset((*ISSUERS, *"account admin anon aws bot client cloud consumer crypto decrypt deploy device dsn encrypt encryption hmac ingest jwt license mail map maps master payment payments preshared project read root rsa secret server service sftp shared sign signature signing sms ssh tls vpn webhook weather write".split()))
 # fmt: on
@@ -57,6 +58,8 @@ _THIS = pattern(r"(?:this|my|our|following|new)\s$")
 _BLOCK = pattern(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})")
 _OPTION = pattern(r"=|\s{1,20}")
 _ELEMENT = pattern(r"(?: [^<>\n]{0,80})?>(?=[^<>\s]{1,500}</)")
+_CELL = pattern(r"[`*]{0,3}[^\S\n]{0,40}\|[^\S\n]{0,40}(?=[^|\n]{6,300}\|)")  # the next one of a table
+_QUERY_ENDS = {"query": ("&", "#", "\\u0026", "\\u003e"), "form": ("&",)}
 _WHOLE = 120
 # A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
 # each name would add up: a name each so many characters, and some more for a short line.
@@ -135,10 +138,10 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
     if low.endswith(_NO_NAMES.get(name, ()), 0, start):
         return False
     if start == 0 or not low[start - 1].isalnum():
-        return not low.endswith("wpa_", 0, start)  # a command, which has a rule of its own
+        return block[start + len(name) :][:1] == "=" or not low.endswith("wpa_", 0, start)  # a command has a rule
     if low[start - 1].isdigit():
         return len(name) > 4
-    if name.startswith(_COMPOUND):
+    if name.startswith(_COMPOUND) or (name == "pass" and low.endswith(_BEFORE_PASS, 0, start)):
         return True
     if not (block[start].isupper() and block[start - 1].islower()):
         return False
@@ -175,8 +178,9 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
     if not value:
         return None
     first, last = trimmed(block, *value.span("value"), bool(quote))
-    if form.kind == "query":
-        last = min([last, *(place for sign in "&#" if (place := block.find(sign, first, last)) >= 0)])
+    if form.kind in _QUERY_ENDS:
+        ends = [block.find(sign, first, last) for sign in _QUERY_ENDS[form.kind]]
+        last = min([last, *(place for place in ends if place >= 0)])
     shown = block[first:last]
     words = form.words or (
         name.startswith("secret")
@@ -244,16 +248,18 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password:
     told = not vague or name == "pw"  # "pw is …" is clear, "pw …" is not
     if vague and _OPEN_KEYS.search(before, max(0, len(before) - _OPEN_ROOM)):
         return
-    usual = HARDLY if vague else LIKELY
+    usual = HARDLY if vague and low[end - 4 : end + 1] != "pass=" else LIKELY
     words = password and (not vague or bool(prefix))
     sign = low[end : end + 1]
     if sign in " \t=" and prefix.startswith(("-", "/")) and (option := _OPTION.match(low, end)):
         yield _Form("option", option.end(), (SURE if option[0] == "=" else LOOSE) if password else usual, words)
     if "<" in prefix and (tag := _ELEMENT.match(low, end)):
-        yield _Form("setting", tag.end(), usual, words)
+        yield _Form("setting", tag.end(), LOOSE if password and not vague else usual, words)
+    if "|" in low[end : end + 45] and (cell := _CELL.match(low, end)):
+        yield _Form("cell", cell.end(), usual, words)
     if setting := _SET.match(low, end):
         spaced = setting[0].endswith("= ") and low[setting.end() : setting.end() + 1] not in "\"'`"
-        kind = "query" if "?" in prefix or "&" in prefix else "setting"
+        kind = "query" if "?" in prefix else "form" if "&" in prefix else "setting"
         yield _Form(kind, setting.end(), LOOSE if password and not vague and not spaced else usual, words)
     if name == "pat":
         return  # a first name in a sentence
@@ -265,9 +271,9 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password:
             need = LOOSE if password and not copula.endswith("to") else LIKELY
             yield _Form("sentence", link.end(), need, password)
     setter = r"\(|" if before.endswith(("set", "set_", "with", ".")) else ""
-    if password and sign in "('\"" and (call := compiled(setter + r"[\"']\s?,\s?(?=[\"'])").match(low, end)):
-        yield _Form("setting", call.end(), LIKELY, words)
+    if sign in "('\"" and "=" not in prefix and (call := compiled(setter + r"[\"']\s?,\s?(?=[\"'])").match(low, end)):
+        yield _Form("setting", call.end(), usual, words)
     if sign.isspace() and (bare := _BARE.match(low, end)):
         quoted = low[bare.end() : bare.end() + 1] in ("'", '"', "`")
-        need = (LOOSE if password else LIKELY) if quoted and not vague else HARDLY
+        need = (LOOSE if password else LIKELY) if quoted and not vague and name != "clave" else HARDLY
         yield _Form("words after", bare.end(), need, password and not vague)

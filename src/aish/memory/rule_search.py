@@ -70,8 +70,8 @@ def _by_first(words: Iterable[str]) -> str:
 
 
 _SEARCHES = [_Search(rule) for rule in RULES]
-_OTHERS = [search for search in _SEARCHES if not (search.at_words or search.rule.token or search.rule.foreign)]
-_OTHERS_AND_FOREIGN = [*_OTHERS, *(search for search in _SEARCHES if search.rule.foreign and not search.at_words)]
+_FOREIGN = [search for search in _SEARCHES if search.rule.foreign and search.starts and not search.at_words]
+_OTHERS = [search for search in _SEARCHES if not (search.at_words or search.rule.token or search in _FOREIGN)]
 _BY_PAIR = dict[str, list[tuple[str, _Search]]]()
 for _search in _SEARCHES:
     for _start in _search.starts if _search.at_words else ():
@@ -87,6 +87,12 @@ _BY_START = {
     for start in search.starts
 }
 _START = pattern(rf"{_ALONE}(?=({_by_first(_BY_START)}))")
+_BY_FOREIGN = {
+    start: [search for search in _FOREIGN if start.startswith(tuple(search.starts))]
+    for search in _FOREIGN
+    for start in search.starts
+}
+_FOREIGN_START = pattern(f"(?=({_by_first(_BY_FOREIGN)}))")
 
 
 def rule_matches(block: str, low: str) -> _Matches:
@@ -101,7 +107,7 @@ def rule_matches(block: str, low: str) -> _Matches:
         text = low if search.folded else block
         if search.may_match(text):
             found += [(search.rule, match) for match in search.matches(text, places)]
-    for search in _OTHERS if block.isascii() else _OTHERS_AND_FOREIGN:
+    for search in _OTHERS:
         text = low if search.folded else block
         if search.may_match(text):
             found += [(search.rule, match) for match in search.matches(text)]
@@ -116,6 +122,9 @@ def _at_words(block: str, low: str) -> dict[_Search, list[int]]:
         for word, search in _BY_PAIR[match[0]]:
             if (low if search.folded else block).startswith(word, place):
                 found.setdefault(search, []).append(place)
+    for match in () if block.isascii() else _FOREIGN_START.finditer(block):
+        for search in _BY_FOREIGN[match[1]]:
+            found.setdefault(search, []).append(match.start())
     return found
 
 
@@ -147,7 +156,7 @@ def positions(words: list[str] | tuple[str, ...], text: str) -> list[int]:
 def _options(argument: re.Pattern[str], text: str, programs: list[re.Match[str]]) -> list[re.Match[str]]:
     """Find the options in each command that has their program.
 
-    A command is searched again only behind what was found in it, however often the program is named.
+    A part of a command is searched once, however often the program is named.
     """
     found, done, end = list[re.Match[str]](), 0, 0
     for program in programs:
@@ -156,10 +165,8 @@ def _options(argument: re.Pattern[str], text: str, programs: list[re.Match[str]]
             continue
         if start > end:
             end = _COMMAND_REST.match(text, start).end()  # type: ignore[union-attr]  # matches nothing, too
-        option = argument.search(text, start, min(end, start + _FAR) + _ROOM)
-        if option and option.start("value") <= end:
+        while (option := argument.search(text, start, min(end, start + _FAR) + _ROOM)) and option.start("value") <= end:
             found.append(option)
-            done = option.end()
-        else:
-            done = end
+            start = option.end()
+        done = min(end, start + _FAR)
     return found

@@ -19,7 +19,10 @@ def _words(text: str) -> tuple[str, ...]:
 # Parts of words that occur near a secret, in lower case. Each costs 0.7 µs per kilobyte. Words that need a certain
 # character beside them are searched only if the text has this character, which is the cheapest test.
 _WORDS = (
-    *_words("pass pw psk secret token cred kennw contrase senha clave wachtw parola bearer authorization cookie"),
+    *_words(
+        "pass pw psk secret token cred kennw contrase senha clave wachtw parola salasana heslo bearer "
+        "authorization cookie"
+    ),
     *("identified", "sqlplus", "rabbitmqctl", "net use", "login ", "mdp"),
 )
 _BESIDE = {
@@ -28,23 +31,38 @@ _BESIDE = {
     "%": ("signature",),
     "|": ("echo", "printf"),
     "/": (
-        *("/p:", "log in", "log-in", "login", "log on", "log-on", "logon", "sign in", "sign-in", "signin", "ssh in"),
+        *(
+            "/p:",
+            "jdbc:oracle",
+            "log in",
+            "log-in",
+            "login",
+            "log on",
+            "log-on",
+            "logon",
+            "sign in",
+            "sign-in",
+            "signin",
+            "ssh in",
+        ),
         *("anmelden", "einloggen", "melde dich", "logge dich", "connecte", "inicia", "entra", "entre", "accedi"),
     ),
     "<": ("<<<",),
     "-": ("from-literal", "-----begin", "-auth", "-pat"),
-    "\\": ('send "', 'send -- "', "\\\n"),  # the command continues on the next line
+    '"': ('send "', 'send -- "'),
+    "\\": ("\\\n",),  # the command continues on the next line
 }
 _DIGITS, _BESIDE_DIGITS = tuple("0123456789"), ("pin", "code", "alias set")
 _FOREIGN = _words(
     "contraseñ hasło lösenord şifre парол токен ключ пин 密码 密碼 口令 密钥 密鑰 令牌 パスワード 暗証 "
-    "トークン 비밀번호 암호 토큰 mật รหัส पासवर्ड كلمة סיסמ κωδικ войд войти зайди"
+    "トークン 비밀번호 암호 토큰 jelsz parolă mật รหัส पासवर्ड كلمة סיסמ κωδικ войд войти зайди"
 )
 # Programs that accept a secret as an option.
 _COMMANDS = _words(
     "mysql maria 7z rar sshpass twine mongo vnc winrm crackmap nxc netexec cqlsh cypher- couchbase ipmi psexec doveadm "
     "login zip pdftk sql bcp mosquitto ssh-keygen openssl curl wget http xh redis ldap security smb rpcclient winexe "
-    "snmp keytool jarsigner apksigner useradd usermod lftp wpa_ nmcli gpg iwctl kinit freerdp"
+    "snmp keytool jarsigner apksigner rabbitmqadmin rdesktop hydra ncftp useradd usermod lftp wpa_ nmcli gpg iwctl "
+    "kinit freerdp"
 )
 # Parts of tokens that identify their issuer; searched only in long words.
 _MAKERS = _words(
@@ -54,6 +72,8 @@ _MAKERS = _words(
     "NuGet dckr_ doo_v1_ dop_v1_ dor_v1_ dapi tskey- HRKU- fo1_ shpat_ shpca_ shppa_ shpss_ sq0 EAAA hvs. hvb. hvr. "
     ".atlasv1. dp.pt. dp.st. dp.ct. pul- glsa_ glc_ lin_ ntn_ PMAK- ATATT3 figd_ sntr NRAK- sbp_ pscale_ CFPAT- bkaa_ "
     "bkua_ nfp_ SK 8Q~ AGE-SECRET-KEY- eyJ ATCTT3 ATBB oy2 ops_ LTAI phx_ tvly- nvapi- lsv2_ vercel_ rnd_ jina_ EAAC "
+    "fc- pcsk_ e2b_ ABSK api_org_ 1//0 access_token$ rzp_ access- shippo_ duffel_ EZAK EZTK sb_secret_ napi_ fm2_ AKID "
+    "v1.0- AQVN dt0 pat sl. tfp_ oauth: y0_ sdk- pnu_ rdme_ secret_ sqp_ squ_ sqa_ CCIPAT_ AKCp CLOJARS_ AZDO "
     "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$ $2a$ $2b$ $2x$ $2y$ $argon2 $scrypt$ $pbkdf2 pbkdf2_sha {SHA {SSHA LS0tLS1CRUdJTi"
 )
 # "Use X as the password": the value comes first, so a stream holds it back. `stream_redaction` needs these words, too.
@@ -68,6 +88,7 @@ CHOOSING_STARTS = (  # how its words begin
 # Minimum lengths without a blank: of a token, and of the value of a "key".
 SHORTEST_TOKEN = 16
 _LONG, _LONGISH = b"x" * SHORTEST_TOKEN, b"x" * 12
+_AFTER_KEY = " \t\r\n:=*`\"'"  # the key may be in the next line
 _RUNS = bytes(ord("x") if 0x21 <= byte <= 0x7E else ord(" ") for byte in range(256))
 
 # A text is cut at line ends. The longer a line is, the less suitable places for a cut are accepted.
@@ -156,7 +177,7 @@ def _has_hint(text: str, hints: _Hints) -> bool:
     for sign, beside in hints.beside:
         if sign in low and _has_any(beside, low):
             return True
-    if hints.keys and "key" in low and _LONGISH in _runs(text):
+    if hints.keys and "key" in low and (_LONGISH in _runs(text) or low.rstrip(_AFTER_KEY).endswith("key")):
         return True
     if (hints.makers or hints.dots) and has_long_run(text):
         long = _long_words(text)
@@ -185,7 +206,7 @@ def _hints_of(text: str) -> _Hints:
         commands=_those_in(low, _COMMANDS) if _has_option(low) else (),
         foreign=() if low.isascii() else _those_in(low, _FOREIGN),
         colons=_has_colons(low),
-        keys="key" in low and _LONGISH in _runs(text),
+        keys="key" in low,
         dots=_has_dots(long),
         addresses=_has_address(text),
     )

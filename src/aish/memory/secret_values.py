@@ -14,19 +14,21 @@ JUDGED = 80  # a value is judged by its start, and masked to its end
 
 # fmt: off
 # Placeholders: what they contain, and how they begin.
-_HOLDERS = ("***", "xxxx", "..", "…", "${", "$(", "{{", "your", "example", "placeholder", "redacted", "sanitized", "masked", "dummy", "changeme", "change_me", "change-me", "&ldquo", "&rdquo", "required|")
+_HOLDERS = ("***", "xxxx", "..", "…", "${", "$(", "#{", "{{", "your", "example", "placeholder", "redacted", "sanitized", "masked", "dummy", "changeme", "change_me", "change-me", "&ldquo", "&rdquo", "required|")
 _HOLDER = pattern(
-    r"[$<{%\[]|, | % |\|[a-z_-]{1,20}(?:=|$)|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
+    r"\.?[$<{%\[`]|, | % |\|[a-z_-]{1,20}(?:=|$)|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
     r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
-    r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
+    r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct|contraseña|motdepasse|passwort|apikey)(?:\W*$|[;|])"
+    r"|u?int\d{1,2}(?:array)?$"
     r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
     r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)"
 )
 # Addresses, references in a schema, colours, and names of migrations; where the context is sure, passwords.
 _REFERENCE = pattern(r"https?://|#/|#[0-9a-f]{3,8}$|0\d{3}_[a-z]\w*$")
+_CAPITALS = pattern(r"[A-Z]{2,}(?:[_:][A-Z]{2,})+(?:@|$)")  # USER:API_TOKEN in a URL of documentation
 # Names of variables such as password2, and samples such as password123, which people do use: where the context says
 # that a password follows, only the former are none.
-_NAME = pattern(r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$")
+_NAME = pattern(r"(?:my|new|old|db|the|app|[a-z]{2,12}\d{1,3}_)?[_-]?(?:pass(?:word|wd)?|token|secret)_?\d?$")
 _SAMPLE = pattern(r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d{2,4}$")
 # An expression of a programming language or of a shell: signs in it, and how it begins.
 _CODE_SIGNS = pattern(r"[()\[\]{}→]|@\^\d|::|->|\\\w+\\|%s|\|\||&&|=>|\?\.|,[\w.]+[:=]")
@@ -48,6 +50,7 @@ _CLASSES = (
     + b"!" * 128
 )
 _WORD, _NUMBER = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"), pattern(r"\d+")
+_INSIDE = pattern(r"\d[a-z]")  # a number inside a word, as in Passw0rd
 _SOUNDS = bytes(ord("a" if chr(byte) in "aeiouyAEIOUY" else "b") for byte in range(256))
 _SILENT = b"b" * 6  # nobody can say so many consonants
 _ABOUT = pattern(r"(?i)/|pass|pwd|secret|token|key|credential")  # in the names of files and of other things
@@ -141,12 +144,16 @@ def looks_secret(
     if " " in value:  # quoted, so it may be a passphrase; but most often it is a label or a sentence
         made = shape(value, signs)
         odd = made.random >= 4 or (phrase and signs.digits > 0)
-        return words and odd and made.runs <= 6 and not _NO_PHRASE.search(value)
+        return words and odd and made.runs <= 6 and not (_NO_PHRASE.search(value) or _ABOUT_USERS.search(value))
+    if not words and signs.length < 8 and is_id(value):
+        return False  # a commit
     if words and _is_name(value, signs) and not (name and signs.digits and not _ABOUT.search(value)):
         return False
     if words and need == LOOSE and signs.digits == 0:
         return _is_passphrase(value, signs) or (signs.odd and signs.mixed)
-    return signs.digits + signs.odd > 0 and signs.strength >= need and (words or shape(value, signs).is_random)
+    if signs.strength < need or not words:  # a short password may be weak if no word explains it
+        return signs.strength + words >= need and signs.digits + signs.odd > 0 and shape(value, signs).is_random
+    return True
 
 
 def _may_be_any(value: str, *, words: bool) -> bool:
@@ -165,14 +172,14 @@ def _is_weak(signs: ValueSigns, need: int) -> bool:
     if signs.letters == 0:
         return True
     if need > LOOSE:
-        return signs.strength < need or not (signs.digits or signs.odd)
+        return signs.strength + (need == LIKELY) < need or not (signs.digits or signs.odd)
     return signs.digits == 0 and not signs.odd and signs.length < _PASSPHRASE
 
 
 def _is_holder(value: str) -> bool:
     """Is this a placeholder, a type, or the name of an algorithm?"""
     low = value.lower()
-    if _HOLDER.match(low):
+    if _HOLDER.match(low) or _CAPITALS.match(value):
         return True
     for holder in _HOLDERS:
         if holder in low:
@@ -226,7 +233,12 @@ def _is_word(run: str) -> bool:
     if len(letters) > 1 and size < 3 * len(letters):
         return False  # random letters make many short parts
     if numbers and min(map(len, letters)) < 3 and not (len(letters) == 1 and len(run) <= 4):
-        return len(numbers) == 1 and run[-1].isdigit() and size >= 4 * len(letters) and all(map(_can_be_said, letters))
+        return (
+            len(numbers) == 1
+            and not _INSIDE.search(run)
+            and size >= 4 * len(letters)
+            and all(map(_can_be_said, letters))
+        )
     return all(_can_be_said(part) for part in letters)
 
 
