@@ -62,7 +62,7 @@ def test_a_command_is_found_by_name_alias_or_a_beginning_that_is_its_own(typed: 
     [
         ("re", "there is no command :re; did you mean :recall or :reset?"),
         ("xyz", "there is no command :xyz; :help lists them"),
-        ("recalls", "there is no command :recalls; :help lists them"),
+        ("recalls", "there is no command :recalls; did you mean :recall?"),
         ("", "there is no command :; :help lists them"),
     ],
 )
