@@ -28,8 +28,8 @@ _START_SECONDS = 60.0
 _END_SECONDS = 2.0  # from the end of its output to the end of the child
 _MAX_LOG = 1 << 20
 _MAGIC = b"GGUF"  # how such a file begins
-# How often a thread of llama.cpp looks whether the others are ready before it sleeps. With the default of libgomp, 300,000,
-# it writes less than a token a second while other programs use all cores. With 200 it is as fast on a quiet machine.
+# How often a thread of llama.cpp looks whether the others are ready before it sleeps. With 300,000, the default, it
+# writes less than a token a second while other programs use all cores. With 200 it is as fast on a quiet machine.
 _ENVIRONMENT = {"GOMP_SPINCOUNT": "200"}
 _REMEDY = "correct or remove the setting embedded.path, or path in its preset"
 
