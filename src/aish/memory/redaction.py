@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from aish.memory.salt import load_salt
-from aish.memory.secret_hints import may_hold_secret
+from aish.memory.secret_hints import SHORTEST, may_hold_secret
 from aish.values.errors import StoreTrouble
 from aish.values.text import clip, for_keeping
 
@@ -69,7 +69,7 @@ class Redaction:
 
     def mask(self, text: str) -> Masked:
         """Return the text with its secrets masked."""
-        if not may_hold_secret(text):
+        if len(text) < SHORTEST or not may_hold_secret(text):  # a name such as `key` is no reason to load the patterns
             return Masked(text)
         masked, found = self._ready().redact(text, self._salt)
         return Masked(masked, tuple(one[0] for one in found), tuple(_parts(text, masked, found)))

@@ -85,6 +85,7 @@ CHOOSING_STARTS = (  # how its words begin
     "us set take try enter type choose pick nimm nehme verwende benutze nutze utilis prends mets utiliz imposta "
     "используй возьми поставь задай"
 )
+SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 # Minimum lengths without a blank: of a token, and of the value of a "key".
 SHORTEST_TOKEN = 16
 _LONG, _LONGISH = b"x" * SHORTEST_TOKEN, b"x" * 12

@@ -15,6 +15,7 @@ from aish.memory.named_secrets import named_values
 from aish.memory.rule_search import rule_matches
 from aish.memory.secret_hints import (
     PRIVATE_KEY,
+    SHORTEST,
     blocks_with_secrets,
     key_end,
     lowered,
@@ -36,7 +37,6 @@ _KEY_START = (
     r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}+){0,200}[A-Za-z0-9+/=]{16}"
 )
 _KEY_LINE, _KEY_HEAD = r"[A-Za-z0-9+/]{32,80}", 500  # a line of a key, and characters before the first one
-_SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 
 
 class FoundSecret(NamedTuple):
@@ -54,7 +54,7 @@ def find(text: str) -> list[FoundSecret]:
     return [
         FoundSecret(kind, start + first, start + last, rule, start + context)
         for start, end in blocks_with_secrets(text)
-        if end - start >= _SHORTEST
+        if end - start >= SHORTEST
         for kind, first, last, rule, context in _find_in_block(text[start:end])
     ]
 
