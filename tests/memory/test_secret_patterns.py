@@ -657,3 +657,33 @@ def test_a_token_is_found_by_its_form_alone(token: str) -> None:
     """It stands in a sentence that says nothing about secrets."""
     assert redact(f"i pasted {token} there", SALT)[0].endswith("] there")
     assert token[-8:] not in redact(f"i pasted {token} there", SALT)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please log in with the password {} for the test box",
+        "the password should be {} from now on",
+        "Password → {}",
+        "user: bob\npass: {}",
+        "können wir das Passwort {} nehmen?",
+    ],
+)
+@pytest.mark.parametrize("value", ["rEed-4021", "Heron" + "5193#reed"])
+def test_a_password_that_a_person_would_choose_is_masked_where_it_is_told(text: str, value: str) -> None:
+    """It has a word in it, so that signs, capitals and digits have to tell."""
+    assert value not in redact(text.format(value), SALT)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- PASS: TestKettle2 (0.01s)",
+        "the password module2 needs",
+        "id_rsa-passphrase\n */src/*/id_rsa.pub\n",
+        "--pass:|--pw:|pass:|user:|login:",
+    ],
+)
+def test_what_only_follows_such_a_word_is_kept(text: str) -> None:
+    """Names of tests, of programs and of files."""
+    assert find(text) == []

@@ -30,7 +30,7 @@ _TYPE = r"(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?"  # in a declaratio
 _SET = pattern(rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?:\([^()\n]{{1,20}}\)(?=:)|string\s{{1,4}}(?==))?(?:[:?]=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?")
 _LINK = pattern(
     r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|at|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…\"{}<>,;()]{1,40}\s+){0,4}?[^\s:=…\"{}<>,;()]{1,40}?)?"
-    r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|[^\S\n]*[:=：—–]|[^\S\n]+-)\s{0,20}:?\s{0,20}"
+    r"(?P<copula>\s+(?:is|was|are|(?:will|should|must)\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|[^\S\n]*[:=：—–→]|[^\S\n]+-)\s{0,20}:?\s{0,20}"
 )
 _WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
@@ -155,11 +155,11 @@ def _value(block: str, low: str, start: int, name: str, end: int) -> NamedValue 
     prefix = "" if not before or before[-1].isspace() else before.rsplit(None, 1)[-1]
     password = name.startswith(_PASS)
     kind, span = "block after", _block_scalar(block, end, password=password)
-    tried = set[int]()
+    tried = set[tuple[int, bool]]()
     for form in () if span else _forms(low, name, prefix, before, end, password=password):
-        if form.opening in tried and form.need > LOOSE:
+        if (form.opening, form.words) in tried and form.need > LOOSE:
             continue
-        tried.add(form.opening)
+        tried.add((form.opening, form.words))
         if span := _convincing_span(block, name, before, end, form, start - len(prefix)):
             kind = form.kind
             break
@@ -248,7 +248,7 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password:
     told = not vague or name == "pw"  # "pw is …" is clear, "pw …" is not
     if vague and _OPEN_KEYS.search(before, max(0, len(before) - _OPEN_ROOM)):
         return
-    usual = HARDLY if vague and low[end - 4 : end + 1] != "pass=" else LIKELY
+    usual = HARDLY if vague and not low.endswith("pass", 0, end) else LIKELY
     words = password and (not vague or bool(prefix))
     sign = low[end : end + 1]
     if sign in " \t=" and prefix.startswith(("-", "/")) and (option := _OPTION.match(low, end)):
@@ -261,12 +261,14 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password:
         spaced = setting[0].endswith("= ") and low[setting.end() : setting.end() + 1] not in "\"'`"
         kind = "query" if "?" in prefix else "form" if "&" in prefix else "setting"
         yield _Form(kind, setting.end(), LOOSE if password and not vague and not spaced else usual, words)
+        if password and not words:
+            yield _Form(kind, setting.end(), HARDLY, words=True)  # "pass: Otter-4031!", but not "PASS: TestLogin2"
     if name == "pat":
         return  # a first name in a sentence
-    if (sign.isspace() or sign in "'’:=：—–") and (link := _LINK.match(low, end)):
+    if (sign.isspace() or sign in "'’:=：—–→") and (link := _LINK.match(low, end)):
         copula = link["copula"].strip()
         if not told or copula in _WEAK_LINKS or (not copula[0].isalpha() and link["far"] and not password):
-            yield _Form("sentence", link.end(), HARDLY, password and told)
+            yield _Form("sentence", link.end(), LIKELY if password and told else HARDLY, password and told)
         elif password or not copula.endswith("to"):
             need = LOOSE if password and not copula.endswith("to") else LIKELY
             yield _Form("sentence", link.end(), need, password)
@@ -275,5 +277,7 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password:
         yield _Form("setting", call.end(), usual, words)
     if sign.isspace() and (bare := _BARE.match(low, end)):
         quoted = low[bare.end() : bare.end() + 1] in ("'", '"', "`")
-        need = (LOOSE if password else LIKELY) if quoted and not vague and name != "clave" else HARDLY
+        clear = quoted and not vague and name != "clave"
+        same_line = password and "\n" not in bare[0]
+        need = (LOOSE if password else LIKELY) if clear else LIKELY if same_line else HARDLY
         yield _Form("words after", bare.end(), need, password and not vague)

@@ -16,7 +16,7 @@ JUDGED = 80  # a value is judged by its start, and masked to its end
 # Placeholders: what they contain, and how they begin.
 _HOLDERS = ("***", "xxxx", "..", "…", "${", "$(", "#{", "{{", "your", "example", "placeholder", "redacted", "sanitized", "masked", "dummy", "changeme", "change_me", "change-me", "&ldquo", "&rdquo", "required|")
 _HOLDER = pattern(
-    r"\.?[$<{%\[`]|, | % |\|[a-z_-]{1,20}(?:=|$)|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
+    r"\.?[$<{%\[`]|, | % |\|[a-z_-]{1,20}(?:[=:]|$)|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
     r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct|contraseña|motdepasse|passwort|apikey)(?:\W*$|[;|])"
     r"|u?int\d{1,2}(?:array)?$"
