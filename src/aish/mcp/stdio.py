@@ -95,9 +95,8 @@ async def stdio_transport(
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        if (
-            isinstance(error, FileNotFoundError) and not program.cwd.is_dir()
-        ):  # the system does not say which is missing
+        # The system does not say which of the two is missing.
+        if isinstance(error, FileNotFoundError) and not program.cwd.is_dir():
             reason = f"there is no directory {program.cwd}"
         raise ServerTrouble(f"cannot start {program.command}: {reason}") from error
     assert process.stdin and process.stdout and process.stderr

@@ -278,6 +278,6 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int, *, password:
     if sign.isspace() and (bare := _BARE.match(low, end)):
         quoted = low[bare.end() : bare.end() + 1] in ("'", '"', "`")
         clear = quoted and not vague and name != "clave"
-        same_line = password and "\n" not in bare[0]
-        need = (LOOSE if password else LIKELY) if clear else LIKELY if same_line else HARDLY
+        in_quotes, bare_word = (LOOSE, LIKELY) if password else (LIKELY, HARDLY)
+        need = in_quotes if clear else HARDLY if "\n" in bare[0] else bare_word
         yield _Form("words after", bare.end(), need, password and not vague)

@@ -18,6 +18,7 @@ from aish.model.openai_chat import OpenAIChat
 from aish.model.run_form import RUN_TOOL, RunReader, in_run_form
 from aish.model.weights import SMOLLM2, missing_weights
 from aish.storage.files import make_directory, private_opener
+from aish.storage.line_reading import opener_now
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
 from aish.values.named_tuple import NamedTuple
@@ -124,15 +125,10 @@ class LlamaProcess:
         await child.wait()
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file, and also a named pipe that nobody writes to."""
-    return os.open(path, flags | os.O_NONBLOCK)
-
-
 def _trouble(weights: Path) -> str:
     """Return what is wrong with the file of the weights, and what to do; empty if it seems to be fine."""
     try:
-        with open(weights, "rb", opener=_open_without_waiting) as file:
+        with open(weights, "rb", opener=opener_now) as file:
             magic = file.read(4)
     except FileNotFoundError:
         said = missing_weights(weights)
