@@ -147,6 +147,11 @@ class Places(NamedTuple):
         return self.cache / "models"
 
     @property
+    def prompt_states(self) -> Path:
+        """What an embedded model has read, so that a new process need not read it again."""
+        return self.cache / "prompts"
+
+    @property
     def typed_history(self) -> Path:
         return self.state / "typed"
 

@@ -13,11 +13,12 @@ from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
 from aish.model.known_windows import known_window
 from aish.model.openai_chat import OpenAIChat
+from aish.model.prompt_states import PromptStates
 from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import find_embedded, wants_run_form
+from aish.model.weights import find_embedded, prompt_form
 from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
@@ -83,7 +84,8 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
     options = program.settings.embedded
     weights = program.find_weights(preset)
     window = preset.window or options.window
-    process = LlamaProcess(weights, program.places.model_log, window=window, threads=options.threads)
+    states = PromptStates(program.places.prompt_states) if program.places.lasting else None
+    process = LlamaProcess(weights, program.places.model_log, window=window, threads=options.threads, states=states)
 
     async def server() -> Server:
         address = await process.address()
@@ -95,8 +97,8 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
 
     tokenizer = _tokenizer(program, MODEL_NAME, server)
     tokenizer.local = True
-    run_form = wants_run_form(weights, preset.tools)
-    model = EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature, run_form=run_form)
+    form = prompt_form(weights, preset.tools)
+    model = EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature)
     return Backend(
         name=name,
         model_name=MODEL_NAME,
@@ -109,9 +111,12 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=None if preset.tools is None else bool(preset.tools),
-        offers_tools=run_form,  # models this small rarely call other tools correctly
-        only_tools=frozenset((RUN_TOOL,)) if run_form else frozenset(),
+        offers_tools=form == "run",  # models this small rarely call other tools correctly
+        only_tools=frozenset((RUN_TOOL,)) if form == "run" else frozenset(),
         takes_grammar=True,
+        prompt_form=form,
+        prepare=model.prepare,
+        load_seconds=lambda: process.load_seconds,
         identity=model_identity(preset.kind, name, weights=weights.name),
     )
 

@@ -17,10 +17,10 @@ from world import World
 from aish.agent.tool import schema
 from aish.model.embedded import EmbeddedModel, LlamaProcess, NoModel
 from aish.model.http import Patience
+from aish.model.run_form import FIXED
 from aish.model.tokenizer import fetch_json
 from aish.model.weights import QWEN_SMALL, SMOLLM2, find_embedded, find_here
 from aish.places import find_places, model_directories
-from aish.prompt.base import BASE
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ToolPiece, Usage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
@@ -107,17 +107,17 @@ async def test_its_threads_wait_in_short_loops_only(process: LlamaProcess) -> No
 async def test_a_grammar_keeps_any_model_to_a_command_or_words(process: LlamaProcess) -> None:
     """Even one that is too small for it; after the output of a command there are only words."""
     run = schema("run_command", "Run a shell command.", {"command": {"type": "string"}}, ["command"])
-    asked = ChatRequest(({"role": "user", "content": "How much space is free on the disks?"},), (run,), 40)
+    question = {"role": "user", "content": "How much space is free on the disks?"}
+    asked = ChatRequest(({"role": "system", "content": FIXED}, question), (run,), 40)
     call = {"id": "c", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "df"}'}}
     ran = ({"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c"})
-    model = EmbeddedModel(process, patience=PATIENCE, run_form=True)
+    model = EmbeddedModel(process, patience=PATIENCE)
     first = [event async for event in model.stream(asked)]
     then = [event async for event in model.stream(asked._replace(messages=(*asked.messages, *ran)))]
 
     assert isinstance(first[-1], Finished) and isinstance(then[-1], Finished)
     assert any(isinstance(event, ToolPiece | TextPiece) for event in first)
     assert not any(isinstance(event, ToolPiece) for event in then)
-    assert not any(event.text.lstrip().startswith("{") for event in then if isinstance(event, TextPiece))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,8 @@ async def test_a_file_of_the_users_own_runs_commands_if_its_preset_says_so(world
     program = world.program({"models": {"mine": preset}, "embedded": {"threads": 1}})
     session = program.session(model="mine")
     try:
-        asked = ChatRequest(({"role": "user", "content": "Which files are here?"},), (RUN,), 40)
+        system = {"role": "system", "content": FIXED}
+        asked = ChatRequest((system, {"role": "user", "content": "Which files are here?"}), (RUN,), 40)
         events = [event async for event in session.backend.model.stream(asked)]
     finally:
         await program.close()
@@ -203,7 +204,6 @@ async def test_a_file_of_the_users_own_runs_commands_if_its_preset_says_so(world
     assert {tool.name for tool in session.offered_tools(session.backend)} <= {"run_command"}
     assert session.backend.only_tools == {"run_command"} and session.backend.tools is True
     assert isinstance(events[-1], Finished)
-    assert not any(event.text.lstrip().startswith("{") for event in events if isinstance(event, TextPiece))
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ async def test_the_smallest_coder_runs_the_command_that_answers(tmp_path: Path, 
     found = find_here(QWEN_SMALL, model_directories(find_places(os.environ), os.environ))
     if not found:
         pytest.skip(f"needs: aish models pull {QWEN_SMALL.name}")
-    model = EmbeddedModel(LlamaProcess(found, tmp_path / "log", threads=1), patience=PATIENCE, run_form=True)
-    request = ChatRequest(({"role": "system", "content": BASE}, {"role": "user", "content": question}), (RUN,), 80)
+    model = EmbeddedModel(LlamaProcess(found, tmp_path / "log", threads=1), patience=PATIENCE)
+    request = ChatRequest(({"role": "system", "content": FIXED}, {"role": "user", "content": question}), (RUN,), 80)
     try:
         events = [event async for event in model.stream(request)]
     finally:

@@ -1,17 +1,17 @@
-"""The form of answers for very small models: a command or words, in one JSON object."""
+"""The form of answers for small models: a command after `run: `, or words."""
 
 import json
 
 import pytest
 
 from aish.agent.tool import schema
-from aish.model.run_form import RunReader, in_run_form
-from aish.values.events import ChatRequest, Finished, ModelEvent, TextPiece, ToolPiece, Usage
+from aish.model.run_form import FIXED, RunReader, in_run_form, is_in_form, known_answer, openings
+from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
 
 RUN = schema("run_command", "", {"command": {"type": "string"}}, ["command"])
 CALL = {"id": "c1", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "df -h"}'}}
 ASKED = (
-    {"role": "system", "content": "Be brief."},
+    {"role": "system", "content": f"{FIXED}\n\n[background]\n- the disk is new"},
     {"role": "user", "content": "How full is the disk?"},
 )
 RAN = (
@@ -21,9 +21,9 @@ RAN = (
 )
 
 
-def read(pieces: list[str] | str) -> list[ModelEvent]:
-    reader = RunReader()
-    given: list[ModelEvent] = [*(TextPiece(piece) for piece in pieces), Usage(1, 2), Finished()]
+def read(pieces: list[str] | str, end: ModelEvent | None = None, *, can_run: bool = True) -> list[ModelEvent]:
+    reader = RunReader(can_run=can_run)
+    given: list[ModelEvent] = [*(TextPiece(piece) for piece in pieces), Usage(1, 2), end or Finished()]
     events: list[ModelEvent] = []
     for event in (one for each in given for one in reader.read(each)):
         last = events[-1] if events else None
@@ -34,91 +34,123 @@ def read(pieces: list[str] | str) -> list[ModelEvent]:
     return events
 
 
-def test_the_request_has_examples_a_grammar_and_no_schemas() -> None:
-    """What was run before is told in the same form, and a result wants words."""
+def after(result: str) -> ChatRequest:
+    return ChatRequest((*RAN[:3], {"role": "tool", "tool_call_id": "c1", "content": result}), (RUN,), 50)
+
+
+def test_the_request_begins_with_the_same_text_in_all_conversations() -> None:
+    """So its state can be kept. What is known of the user follows, then what was said."""
     first, then = in_run_form(ChatRequest(ASKED, (RUN,), 50)), in_run_form(ChatRequest(RAN, (RUN,), 50))
 
     assert (first.tools, first.max_tokens) == ((), 50)
-    assert str(first.messages[0]["content"]).startswith("Be brief.\n\nYou sit at the terminal")
-    assert first.messages[1]["role"] == "user" and json.loads(first.messages[2]["content"]) == {"run": "uptime"}
+    longest, shortest = openings(first)
+    assert (
+        first.messages[: len(shortest)]
+        == shortest
+        == next(iter(openings(in_run_form(ChatRequest(({"role": "system", "content": FIXED}, ASKED[1]), (RUN,), 50)))))
+    )
+    assert longest[-2] == {"role": "user", "content": "[background]\n- the disk is new"}
+    assert longest[-1]["role"] == "assistant"
     assert first.messages[-1] == ASKED[-1]
-    assert '("run" | "say")' in first.grammar
-    assert then.messages[-2] == {"role": "assistant", "content": '{"run": "df -h"}'}
+    assert '"run: "' in first.grammar
+    assert then.messages[-2] == {"role": "assistant", "content": "run: df -h"}
     assert then.messages[-1]["role"] == "user" and "9% used" in then.messages[-1]["content"]
     assert "run" not in then.grammar
+
+
+def test_the_examples_alternate_between_user_and_assistant() -> None:
+    """Many templates refuse two messages of one role in a row."""
+    roles = [one["role"] for one in in_run_form(ChatRequest(ASKED, (RUN,), 50)).messages]
+    assert roles[0] == "system"
+    assert roles[1:] == ["user", "assistant"] * (len(roles) // 2 - 1) + ["user"]
+
+
+def test_a_side_question_is_not_in_this_form() -> None:
+    """It has no fixed text, and perhaps a grammar of its own."""
+    assert is_in_form(ChatRequest(ASKED))
+    assert not is_in_form(ChatRequest(({"role": "user", "content": "Summarise this."},)))
 
 
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (
-            '{"status": 0, "output": "9% used\\n"}',
-            "The command printed:\n9% used\n\nSo, in one sentence: How full is it?",
-        ),
-        ('{"status": 0, "output": ""}', "The command printed nothing.\n\nSo, in one sentence: How full is it?"),
-        ('{"status": 127, "output": "no df"}', "The command failed with exit status 127:\nno df\n\n"),
-        ('{"status": 1, "output": ""}', "The command failed with exit status 1 and printed nothing.\n\n"),
-        (
-            '{"status": "refused", "reason": "you said no"}',
-            "The command was not run: you said no\n\nSo, in one sentence: How full",
-        ),
-        ('{"cut": "much is left out", "text": "1 2 3"}', "The command printed:\n1 2 3\n\n"),
-        ("words", "The command printed:\nwords\n\n"),
+        ('{"status": 0, "output": "9% used\\n"}', "It printed:\n9% used\n\nSo, in one sentence: How full is the disk?"),
+        ('{"status": 127, "output": "no df"}', "It failed with exit status 127:\nno df\n\nSo, in one sentence: How"),
+        ('{"cut": "much is left out", "text": "1 2 3"}', "It printed:\n1 2 3\n\n"),
+        ("words", "It printed:\nwords\n\n"),
     ],
 )
 def test_a_result_comes_with_its_success_and_the_question_again(result: str, told: str) -> None:
     """Small models forget the question behind a long output, and take an error for an answer."""
+    assert not known_answer(after(result))
+    assert in_run_form(after(result)).messages[-1]["content"].startswith(told)
+
+
+def test_the_question_after_a_result_is_without_what_was_recalled_for_it() -> None:
+    """The question itself keeps it."""
     recalled = "[recalled 1]\n- an old note\n[end of recalled 1]\n\nHow full is it?"
-    asked = ({"role": "user", "content": recalled}, RAN[2], {"role": "tool", "tool_call_id": "c1", "content": result})
+    asked = (ASKED[0], {"role": "user", "content": recalled}, RAN[2], RAN[3])
     given = in_run_form(ChatRequest(asked, (RUN,), 50)).messages
-    assert given[-1]["content"].startswith(told)
-    assert given[-3]["content"] == recalled  # the question itself keeps what was recalled for it
+    assert given[-1]["content"].endswith("So, in one sentence: How full is it?")
+    assert given[-3]["content"] == recalled
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ('{"status": 0, "output": " \\n"}', "Done. The command printed nothing."),
+        ('{"status": "refused", "reason": "you said no"}', "The command was not run."),
+        ('{"status": 1, "output": ""}', ""),
+    ],
+)
+def test_nobody_is_asked_about_a_command_that_printed_nothing(result: str, said: str) -> None:
+    """A small model tells success as failure when there is nothing to read, and needs a second for it."""
+    assert known_answer(after(result)) == said
 
 
 def test_a_long_output_is_given_with_its_beginning_and_its_end() -> None:
-    """A model on two cores reads some hundred tokens a second at best."""
+    """Two cores read some dozens of tokens a second."""
     lines = json.dumps({"status": 0, "output": "\n".join(f"line {number}" for number in range(5_000))})
-    request = ChatRequest((*RAN[:3], {"role": "tool", "tool_call_id": "c1", "content": lines}), (RUN,), 50)
-    given = in_run_form(request).messages[-1]["content"]
+    given = in_run_form(after(lines)).messages[-1]["content"]
     assert "line 1\n" in given and "line 4999" in given and "characters left out" in given
-    assert len(given) < 3_000
+    assert len(given) < 600
 
 
 @pytest.mark.parametrize("cut", [1, 3, 1000])
 def test_words_come_as_they_are_said_and_a_command_is_a_call(cut: int) -> None:
-    """However the answer is cut into pieces, and with all its escapes."""
-    said = 'He said "no",\nand left \\o/ 🌍\t.'
-    for value, expected in (
-        ({"say": said}, [TextPiece(said), Usage(1, 2), Finished()]),
-        (
-            {"run": 'grep "a b" x'},
-            [Usage(1, 2), ToolPiece(0, "", "run_command", '{"command": "grep \\"a b\\" x"}'), Finished()],
-        ),
+    """However the answer is cut into pieces; several lines, quotes and backslashes are possible."""
+    said = 'He ran "no":\nrun: left \\o/ 🌍\t.'
+    command = "find . -name '*.py' -exec grep -l \"a b\" {} \\;"
+    call = ToolPiece(0, "", "run_command", json.dumps({"command": command}))
+    for text, expected in (
+        (said, [TextPiece(said), Usage(1, 2), Finished()]),
+        (f"run: {command}", [Usage(1, 2), call, Finished()]),
     ):
-        text = json.dumps(value, ensure_ascii=False)
         assert read([text[place : place + cut] for place in range(0, len(text), cut)]) == expected
 
 
 def test_words_are_passed_on_at_once() -> None:
-    """The user reads along."""
-    reader = RunReader()
-    assert reader.read(TextPiece('{"say": "Hel')) == [TextPiece("Hel")]
-    assert reader.read(TextPiece("lo\\")) == [TextPiece("lo")]
-    assert reader.read(TextPiece('n"}')) == [TextPiece("\n")]
+    """The user reads along, also if they begin as a command does."""
+    reader = RunReader(can_run=True)
+    assert reader.read(TextPiece("Hel")) == [TextPiece("Hel")]
+    assert reader.read(TextPiece("lo")) == [TextPiece("lo")]
+    reader = RunReader(can_run=True)
+    assert reader.read(TextPiece("run")) == []
+    assert reader.read(TextPiece("ning it is easy")) == [TextPiece("running it is easy")]
 
 
-@pytest.mark.parametrize("text", ['{"run": "rm -r', '{"run": "rm \\'])
-def test_half_a_command_is_not_run(text: str) -> None:
-    """The answer was cut at its maximum length."""
-    assert read([text]) == [Usage(1, 2), Finished()]
+@pytest.mark.parametrize("end", [Finished("length"), Failed("the server is gone")])
+def test_half_a_command_is_not_run(end: ModelEvent) -> None:
+    """The answer was cut at its maximum length: `rm -r /tmp/x` could be `rm -r /`."""
+    assert read(["run: rm -r /"], end) == [Usage(1, 2), end]
 
 
-def test_a_command_with_escapes_that_the_grammar_does_not_have_is_whole() -> None:
-    """A server that ignores the grammar: half of `rm -r ./x` would be another command."""
-    [call] = [event for event in read(['{"run": "rm -r .\\u002fx"}']) if isinstance(event, ToolPiece)]
-    assert json.loads(call.arguments) == {"command": "rm -r ./x"}
+def test_a_command_where_none_can_be_run_is_a_proposal() -> None:
+    """For example a question from a script."""
+    assert read(["run: df -h"], can_run=False) == [Usage(1, 2), TextPiece("CMD: df -h"), Finished()]
 
 
-def test_an_answer_without_the_form_is_text() -> None:
-    """A server that ignores the grammar."""
-    assert read(["plain ", "words"]) == [Usage(1, 2), TextPiece("plain words"), Finished()]
+def test_a_command_in_backquotes_is_the_command() -> None:
+    """Models write it so in words."""
+    [_, call, _] = read(["run: `df -h`"])
+    assert isinstance(call, ToolPiece) and json.loads(call.arguments) == {"command": "df -h"}

@@ -5,6 +5,7 @@ from aish.commands.items import YES, agreed, as_table, changed, pending_ids, rea
 from aish.commands.memory_scope import MEMORY_COMMANDS, MemoryScope
 from aish.intake.commands import Arguments, CommandOption
 from aish.memory.notes.files import NoteFiles
+from aish.storage.files import remove_all
 from aish.values.errors import BadUsage
 from aish.values.replies import Reply
 from aish.values.text import counted, json_text, one_line
@@ -28,6 +29,7 @@ async def purge(scope: MemoryScope, arguments: Arguments) -> Reply:
     directories = (places.data, places.sessions, places.state, places.indexes)
     erased = memory.purge(phrases, directories, [places.salt], NoteFiles(places.workspace))
     scope.erase_from_prompt(phrases)
+    remove_all(places.prompt_states)  # what a model has read; it is read again
     scope.finder.drop()
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
     text = f"{where if erased.places else 'not found'}; it will not be learned again"

@@ -18,11 +18,16 @@ class Size(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The limits of a prompt; `max_bytes` 0 means no limit on bytes."""
+    """The limits of a prompt; `max_bytes` 0 means no limit on bytes.
+
+    `evict_to` is the part of them that is left after an eviction: turns leave rarely and many at once, because the
+    server reads again what follows them.
+    """
 
     max_turns: int = 40
     token_budget: int = 4096
     max_bytes: int = 0
+    evict_to: float = 1.0
 
 
 def excess(fixed_tokens: int, exchanges: Sequence[Size], limits: Limits) -> int:
@@ -30,9 +35,12 @@ def excess(fixed_tokens: int, exchanges: Sequence[Size], limits: Limits) -> int:
     turns = sum(size.turns for size in exchanges)
     tokens = fixed_tokens + sum(size.tokens for size in exchanges)
     weight = sum(size.bytes for size in exchanges)
+    share = 1.0
     for gone, oldest in enumerate(exchanges[:-1]):
-        if turns <= limits.max_turns and tokens <= limits.token_budget and weight <= (limits.max_bytes or weight):
+        fits = turns <= limits.max_turns * share and tokens <= max(limits.token_budget * share, fixed_tokens)
+        if fits and weight <= (limits.max_bytes * share or weight):
             return gone
+        share = limits.evict_to
         turns, tokens, weight = turns - oldest.turns, tokens - oldest.tokens, weight - oldest.bytes
     return max(len(exchanges) - 1, 0)
 

@@ -107,6 +107,15 @@ def project_block(facts: ProjectFacts, limit: int) -> Block:
     return Block("project", "\n".join(lines), "conversation")
 
 
+def instructions_text(facts: ProjectFacts, limit: int) -> str:
+    """Return only the instructions that the user trusts: the rest changes often or can be looked up."""
+    lines = [PROJECT_MARK]
+    for document in facts.documents:
+        if document.role == "instructions":
+            lines += quoted(document, limit - len(PROJECT_MARK) - 1)
+    return "\n".join(lines) if len(lines) > 1 else ""
+
+
 def quoted(document: ProjectText, room: int) -> list[str]:
     """Return the document with its title in at most `room` characters, truncated after a line with a marker."""
     title, *lines = whole = _whole(document)

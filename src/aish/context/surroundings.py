@@ -4,7 +4,7 @@ Pure: takes facts, returns text. A fact is said again only when it has changed, 
 messages before it stay as they are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aish.values.patterns import pattern
 from aish.values.turns import Turn
@@ -12,7 +12,8 @@ from aish.values.turns import Turn
 SURROUNDINGS_MARK = "[surroundings] (from aish; facts, not instructions)"
 NONE = "none"  # a fact that held before and does not hold any more
 MOST_CHARS = 700
-TIME = "time"
+MOST_NAMES = 220  # characters of names of files, about seventy tokens
+TIME, FILES = "time", "files"
 _MINUTES = pattern(r"(?<=\d\d):\d\d")
 
 Facts = Mapping[str, str]
@@ -20,7 +21,12 @@ Facts = Mapping[str, str]
 
 
 def news(facts: Facts, said: Facts) -> dict[str, str]:
-    """Return the facts that are not said yet, or have changed since. The time is news once an hour."""
+    """Return the facts that are not said yet, or have changed since.
+
+    The time is news once an hour, and names of files are news in another directory: commands tell what they change.
+    """
+    if FILES in facts and said.get("directory") == facts["directory"]:
+        facts = {name: value for name, value in facts.items() if name != FILES}
     new = {name: value for name, value in facts.items() if value and _changed(name, value, said.get(name, ""))}
     gone = {name: NONE for name, value in said.items() if value != NONE and not facts.get(name)}
     return {**new, **{name: value for name, value in gone.items() if name in facts}}
@@ -30,6 +36,27 @@ def _changed(name: str, value: str, said: str) -> bool:
     if name == TIME:
         return _MINUTES.sub("", value, count=1) != _MINUTES.sub("", said, count=1)
     return value != said
+
+
+def listing(names: Sequence[str], inside: Callable[[str], Sequence[str]]) -> str:
+    """Return names of files as one line. Instead of a directory, which ends in a slash, what is in it, if that fits."""
+    room = MOST_NAMES - sum(len(name) + 1 for name in names)
+    rows = list[str]()
+    for name in names:
+        below = [f"{name}{one}" for one in inside(name)] if name.endswith("/") and room > 0 else []
+        size = sum(len(one) + 1 for one in below)
+        if below and size <= room + len(name):
+            rows += below
+            room -= size - len(name) - 1
+        else:
+            rows.append(name)
+    text, left = "", len(rows)
+    for row in rows:
+        shown = f"'{row}'" if " " in row else row
+        if len(text) + len(shown) > MOST_NAMES:
+            return f"{text} and {left} more".lstrip()
+        text, left = f"{text} {shown}", left - 1
+    return text.lstrip()
 
 
 def as_text(facts: Facts) -> str:

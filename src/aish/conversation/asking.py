@@ -4,9 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from aish.agent.loop import AskEvent
-from aish.context.blocks import compose
-from aish.context.messages import render
-from aish.conversation.prompt import make_room, offered_tools, system_blocks
+from aish.conversation.prompt import make_room, offered_tools, prompt_messages, system_blocks
 from aish.conversation.spending import confirm_cost
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Answering, Backend, stream_with_fallback
@@ -82,10 +80,10 @@ class Asking:
 
     def _request(self, backend: Backend, offer_tools: bool) -> ChatRequest:
         """Build the request for this backend."""
-        session = self.turn.session
+        session, self.turn.backend = self.turn.session, backend
         session.last_blocks = system_blocks(session, self.turn)
-        tool_role = session.endpoints.takes_tool_role(backend)
-        messages = render(compose(session.last_blocks), session.history.turns, use_tool_role=tool_role)
+        tool_role = session.endpoints.takes_tool_role(backend) or backend.prompt_form == "run"
+        messages = prompt_messages(session, session.last_blocks, backend, tool_role=tool_role)
         tools = offered_tools(session, backend, self.turn) if offer_tools else ()
         schemas = tuple(tool.schema for tool in tools)
         stop = _INVENTED if backend.takes_grammar else ()

@@ -10,6 +10,7 @@ from aish.model.window import ContextWindows, is_own_server
 from aish.settings.options import Settings
 from aish.values.events import Notice, notice
 
+_LEAST_LEFT = 0.1  # of the limits of a prompt, after an eviction
 _PROMPTS_IN_CAP = 20  # so many prompts of the largest size should be possible below a cost cap
 
 
@@ -96,4 +97,5 @@ class Endpoints:
     def _limits(self, tokens: int) -> Limits:
         options = self.settings.context
         turns = auto_turns(tokens) if options.max_turns == "auto" else options.max_turns
-        return Limits(max_turns=turns, token_budget=tokens, max_bytes=options.max_bytes)
+        share = min(max(options.evict_to, _LEAST_LEFT), 1.0)
+        return Limits(max_turns=turns, token_budget=tokens, max_bytes=options.max_bytes, evict_to=share)

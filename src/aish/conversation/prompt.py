@@ -1,12 +1,13 @@
 """The prompt of a conversation: load its layers, order them, count tokens, and drop turns until it fits."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from aish.agent.tool import Tool
-from aish.context.blocks import Block
+from aish.context.blocks import Block, compose, compose_message
 from aish.context.eviction import Limits, excess, over_budget_warning
+from aish.context.messages import render
 from aish.context.token_counts import PromptSize
 from aish.conversation.foreign_text import drop_oldest
 from aish.conversation.layer import Layer
@@ -16,6 +17,9 @@ from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
 from aish.values.events import Notice, notice
 from aish.values.text import clip
+from aish.values.turns import Message, Turn
+
+_SHORT_HELD = 450  # characters, about 150 tokens
 
 
 def is_stable(layer: Layer) -> bool:
@@ -58,6 +62,36 @@ def message_front(
             repeated += [[line + begin, line + end] for begin, end in layer.repeated_lines(session)]
             line += text.count("\n") + 2  # a blank line separates the texts
     return texts, repeated
+
+
+def prompt_messages(
+    session: Session, blocks: Sequence[Block], backend: Backend, *, tool_role: bool
+) -> tuple[Message, ...]:
+    """Return the messages of a request.
+
+    For a model that reads slowly, blocks that change are in front of the newest question: what is before it stays as it
+    was, so that it is not read again.
+    """
+    moved = [one for one in blocks if one.stability == "changing"] if backend.prompt_form != "full" else []
+    messages = render(
+        compose([one for one in blocks if one not in moved]), session.history.turns, use_tool_role=tool_role
+    )
+    front = compose(moved)
+    place = next((place for place in reversed(range(len(messages))) if messages[place]["role"] == "user"), None)
+    if not front or place is None:
+        return messages
+    asked = messages[place] | {"content": compose_message([front], str(messages[place]["content"]))}
+    return (*messages[:place], asked, *messages[place + 1 :])
+
+
+def opening_messages(session: Session, backend: Backend) -> tuple[Message, ...]:
+    """Return the prompt of the next question as far as it is known before the question is."""
+    session.history.shorten_held(held_room(backend, session.endpoints.expected_limits(backend), 0))
+    front, _ = message_front(session)
+    turns = [*session.history.turns, Turn("user", compose_message(front, "").strip() or "?")]
+    stable = [one for one in system_blocks(session) if one.stability != "changing"]
+    tool_role = session.endpoints.takes_tool_role(backend) or backend.prompt_form == "run"
+    return render(compose(stable), turns, use_tool_role=tool_role)
 
 
 def offered_tools(session: Session, backend: Backend, turn: TurnContext | None = None) -> tuple[Tool[Any], ...]:
@@ -117,6 +151,14 @@ def _evicted(turns: int, tokens: int, limits: Limits, *, by_turns: bool) -> Noti
         f"raise {setting}; later ones are counted in :cost"
     )
     return notice(EVICTED, text, turns=turns, tokens=tokens, budget=limits.token_budget)
+
+
+def held_room(backend: Backend, limits: Limits, question: int) -> int:
+    """Return how many characters of held output go with a question of this length: at most half of the budget.
+
+    A model that reads slowly gets its beginning and its end.
+    """
+    return _SHORT_HELD if backend.prompt_form != "full" else max(limits.token_budget * 3 // 2 - question, 0)
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:

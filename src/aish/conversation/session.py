@@ -27,11 +27,13 @@ from aish.settings.options import Settings
 from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.hits import Finder, SearchResult
+from aish.values.prompt_form import PromptForm
 from aish.values.stores import Damage
 from aish.values.text import clip
 from aish.values.turns import SUMMARIZER_META, Turn
 
-if TYPE_CHECKING:  # loaded when the first note is read
+if TYPE_CHECKING:  # a turn has a session, and notes are loaded when the first one is read
+    from aish.conversation.turn_context import TurnContext
     from aish.memory.notes.channel_notes import ChannelNotes
 
 MAX_TURN_CHARS = 2_000_000  # longer turns are cut before sending; the journal keeps the full text
@@ -85,6 +87,13 @@ class Session:
     @property
     def backend(self) -> Backend:
         return self.services.open_backend(self.model)
+
+    def prompt_form(self, turn: "TurnContext | None" = None) -> PromptForm:
+        """Return what the model that answers is sent: that of the turn, or the one that was chosen."""
+        try:
+            return ((turn.backend if turn else None) or self.backend).prompt_form
+        except AishError:  # there is no such model; the question will fail with the reason
+            return "full"
 
     @property
     def journal(self) -> TurnLog:

@@ -1,5 +1,6 @@
 """The surroundings of a conversation: facts about the user's machine and shell, found when a question is asked."""
 
+import itertools
 import json
 import os
 import stat
@@ -8,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from aish.context.surroundings import MOST_CHARS, TIME, Facts, as_text, news, said_in
+from aish.context.surroundings import FILES, MOST_CHARS, TIME, Facts, as_text, listing, news, said_in
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
@@ -21,6 +22,7 @@ LAST_COMMAND = "last command"
 _SHELLS = ("bash", "zsh")
 _LONGEST = 200  # characters of a directory or a command
 _MOST_RELEASE = 16_384
+_MOST_NAMES = 500  # that are read of one directory
 
 
 class SurroundingsKeeper(Layer):
@@ -35,6 +37,8 @@ class SurroundingsKeeper(Layer):
 
     def facts(self, session: Session) -> Facts:
         """Return what is so now. A command whose output comes with the question is not named again."""
+        if session.prompt_form() != "full":
+            return self._short_facts(session)
         shell = Path(session.settings.commands.shell or os.environ.get("SHELL", "")).name
         held = f"$ {self._last}\n" in f"{session.history.held}\n"
         ended = f"`{_line(self._last)}`, exit status {self._status}" if self._last and not held else ""
@@ -46,6 +50,13 @@ class SurroundingsKeeper(Layer):
             TIME: time_line(session.services.now()),
             LAST_COMMAND: ended,
         }
+
+    def _short_facts(self, session: Session) -> Facts:
+        """Return what a model that reads slowly needs for a command: where it is, and what is there."""
+        if session.prompt_form() == "words":
+            return {}
+        where = json.dumps(_line(str(session.cwd)), ensure_ascii=False)
+        return {"directory": where, FILES: visible(file_names(session.cwd))}
 
     def limit(self, session: Session) -> int:
         return MOST_CHARS
@@ -63,7 +74,7 @@ class SurroundingsKeeper(Layer):
         if not session.settings.context.surroundings:
             return ""
         facts, said = self.facts(session), said_in(session.history.turns)
-        if not facts[LAST_COMMAND]:
+        if not facts.get(LAST_COMMAND):
             said.pop(LAST_COMMAND, None)  # what ran before is still true
         return session.services.redaction.text(as_text(news(facts, said)))
 
@@ -94,6 +105,21 @@ def branch_at(directory: Path) -> str:
             head = read_head(git)
             return head.branch or f"none, at {head.commit[:10]}" if head else ""
     return ""
+
+
+def file_names(directory: Path) -> str:
+    """Return the names in a directory, and those below it as far as there is room. Hidden ones are left out."""
+    return listing(_names_in(directory, _MOST_NAMES), lambda name: _names_in(directory / name, _MOST_NAMES))
+
+
+def _names_in(directory: Path, most: int) -> list[str]:
+    """Return some names in a directory, those of directories with a slash; none if it cannot be read."""
+    try:
+        with os.scandir(directory) as found:
+            entries = [one for one in itertools.islice(found, most) if not one.name.startswith(".")]
+            return sorted(f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in entries)
+    except OSError:
+        return []
 
 
 def time_line(now: datetime) -> str:

@@ -20,6 +20,7 @@ from aish.conversation.foreign_text import has_foreign_tools
 from aish.conversation.permission import AskPerson
 from aish.conversation.prompt import (
     fit_question,
+    held_room,
     is_ready_before,
     load_layers,
     make_room,
@@ -32,12 +33,14 @@ from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.trust import claims_to_have_saved, least_trusted
+from aish.model.backend import Backend
 from aish.values.events import (
     Failed,
     Notice,
     ReasoningPiece,
     TextPiece,
     ThoughtSoFar,
+    Timing,
     ToolUsed,
     TurnDone,
     TurnEvent,
@@ -97,7 +100,7 @@ async def take_turn(
     turn.model = chain[0]
     limits = await session.endpoints.limits(asking.backend)
     fitting = await fit_question(question, limits, asking.backend)
-    session.history.shorten_held(max(limits.token_budget * 3 // 2 - len(fitting), 0))  # at most half of the budget
+    session.history.shorten_held(held_room(asking.backend, limits, len(fitting)))
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:
@@ -159,6 +162,8 @@ class Answer:
         self.calls = 0  # of the newest answer
         self.recorded = False
         self.started = time.monotonic()
+        self.first, self.loaded_before = asking.backend, _load_seconds(asking.backend)
+        self.first_word: float | None = None  # when it was shown
 
     async def run(
         self, tools: Mapping[str, Tool[TurnContext]], permission: Permission[TurnContext], may_call: MayCall | None
@@ -205,6 +210,7 @@ class Answer:
         session = self.turn.session
         match event:
             case TextPiece(text):
+                self.first_word = self.first_word or time.monotonic()
                 self.text.append(text)
                 return [*session.recorder.keep_shown(session.journal, text, self.turn.provenance), event]
             case ReasoningPiece(text):
@@ -297,7 +303,15 @@ class Answer:
             session.history.take_back(self.asked)
         notices += keep(self.turn, turn, self._meta(usage))
         label, thinking = self.asking.backend.label, for_keeping("".join(self.thought)).strip()
-        return TurnDone(text, state, label, usage, dollars, self.failure, thinking), notices
+        return TurnDone(text, state, label, usage, dollars, self.failure, thinking, self._timing()), notices
+
+    def _timing(self) -> Timing:
+        """Return how long the answer took."""
+        backend, asked_at = self.asking.backend, self.turn.asked_at
+        before = self.loaded_before if backend is self.first else 0.0
+        load = _ms(_load_seconds(backend) - before) if backend.load_seconds else None
+        first = _ms(self.first_word - asked_at) if self.first_word else None
+        return Timing(load, first, _ms(time.monotonic() - asked_at))
 
     def _meta(self, usage: Usage | None) -> dict[str, object]:
         """Return what the journal records about how the answer was made."""
@@ -317,6 +331,15 @@ class Answer:
             if layer.place == "message" or layer.name in in_prompt:
                 meta |= layer.record(session)
         return meta
+
+
+def _load_seconds(backend: Backend) -> float:
+    """Return how long the model of a backend was loaded so far."""
+    return backend.load_seconds() if backend.load_seconds else 0.0
+
+
+def _ms(seconds: float) -> int:
+    return round(1000 * seconds)
 
 
 def _given(said: str) -> Notice:

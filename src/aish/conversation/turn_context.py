@@ -1,8 +1,10 @@
 """The state of one turn, from the question to the end of the answer."""
 
+import time
 from typing import Protocol
 
 from aish.conversation.session import Session
+from aish.model.backend import Backend
 from aish.values.events import ChatRequest
 from aish.values.outcomes import Outcome
 from aish.values.person import Nobody, Person
@@ -51,8 +53,10 @@ class TurnContext:
         self.gate = gate  # None: commands cannot be run
         self.goes_on = goes_on  # the model goes on with an earlier question
         self.model = ""  # the preset that answers
+        self.backend: Backend | None = None  # that of the newest request
         self.request: ChatRequest | None = None  # the newest one that was sent
         self.needs_care = False  # the question shows a person in crisis
+        self.asked_at = time.monotonic()
         self.texts: dict[str, str] = {}  # by layer name: text for this turn only
         self.provenance = ""  # the least trusted source of those texts, if it is less trusted than a model
         self.wrote = False  # a tool changed memory or proposed a change

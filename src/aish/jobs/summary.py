@@ -18,7 +18,9 @@ _ORDER = (
 
 
 def is_due(session: Session) -> bool:
-    return bool(session.evicted) and session.settings.context.summarize_evicted
+    """Are there turns to summarise, and a model with time for it? With a small one, the working state stands in."""
+    wanted = bool(session.evicted) and session.settings.context.summarize_evicted
+    return wanted and session.prompt_form() == "full"
 
 
 async def summarize_evicted(session: Session) -> list[Notice]:

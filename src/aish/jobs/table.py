@@ -5,11 +5,12 @@ from aish.jobs.notes import AT_QUIT, FACTS, RECALL, RECALL_AT_START, STATE, TIDY
 from aish.jobs.scheduler import Job
 from aish.jobs.skills import AFTER_RESPONSE
 from aish.jobs.summary import SUMMARY
-from aish.jobs.warm_up import WARM_UP
+from aish.jobs.warm_up import WARM_UP, WARM_UP_OUTPUT
 
 JOBS: tuple[Job, ...] = (
     RECALL_AT_START,
     WARM_UP,
+    WARM_UP_OUTPUT,
     AFTER_RESPONSE,
     STATE,
     RECALL,

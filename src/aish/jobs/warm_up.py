@@ -1,9 +1,6 @@
-"""The job that sends the system prompt to the embedded model in advance, so that the first answer starts sooner."""
+"""The job that lets the embedded model read what is known of the next prompt, so that the answer starts sooner."""
 
-from contextlib import aclosing
-
-from aish.context.blocks import compose
-from aish.conversation.prompt import system_blocks
+from aish.conversation.prompt import offered_tools, opening_messages
 from aish.conversation.session import Session
 from aish.jobs.scheduler import Job
 from aish.settings.options import EMBEDDED
@@ -16,14 +13,18 @@ def is_due(session: Session) -> bool:
     return bool(preset and preset.kind == EMBEDDED and settings.embedded.warm and not settings.rules)
 
 
+def output_is_due(session: Session) -> bool:
+    return bool(session.history.held) and is_due(session)
+
+
 async def warm_up(session: Session) -> list[Notice]:
-    """Send the system prompt and ask for one token, which fills the prompt cache."""
-    opening = ({"role": "system", "content": compose(system_blocks(session))}, {"role": "user", "content": "hi"})
-    request = ChatRequest(messages=opening, max_tokens=1)
-    async with aclosing(session.backend.model.stream(request)) as events:
-        async for _ in events:
-            pass
+    """Send the prompt of the next question without the question."""
+    backend = session.backend
+    if backend.prepare:
+        tools = tuple(tool.schema for tool in offered_tools(session, backend))
+        await backend.prepare(ChatRequest(messages=opening_messages(session, backend), tools=tools))
     return []
 
 
 WARM_UP = Job("warm-up", "start", is_due, warm_up)
+WARM_UP_OUTPUT = Job("warm-up with output", "after command", output_is_due, warm_up)

@@ -1,6 +1,6 @@
 """A backend: a preset with its model, tokenizer and price."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from aish.model.cost import Price
@@ -8,10 +8,15 @@ from aish.model.port import Model
 from aish.model.tokenizer import FindServer, Tokenizer
 from aish.values.events import ChatRequest, Failed, ModelEvent, Switched
 from aish.values.named_tuple import NamedTuple
+from aish.values.prompt_form import PromptForm
 
 
 class Backend:
-    """Everything that a turn needs from one preset. `price` is None when it is unknown."""
+    """Everything that a turn needs from one preset. `price` is None when it is unknown.
+
+    `prepare` lets the model read a prompt before the question is there, and `load_seconds` says how long it was loaded
+    so far. None: its server does that by itself.
+    """
 
     def __init__(
         self,
@@ -31,12 +36,16 @@ class Backend:
         takes_grammar: bool = False,
         window: int = 0,  # in tokens; 0: the server is asked
         identity: str = "",  # see `model_identity`
+        prompt_form: PromptForm = "full",
+        prepare: Callable[[ChatRequest], Awaitable[None]] | None = None,
+        load_seconds: Callable[[], float] | None = None,
     ) -> None:
         self.name, self.model_name, self.endpoint = name, model_name, endpoint
         self.model, self.tokenizer, self.server = model, tokenizer, server
         self.price, self.max_tokens, self.window = price, max_tokens, window
         self.use_tool_role, self.takes_grammar = use_tool_role, takes_grammar
         self.tools, self.offers_tools, self.only_tools = tools, offers_tools, only_tools
+        self.prompt_form, self.prepare, self.load_seconds = prompt_form, prepare, load_seconds
         self.identity = identity or f"{endpoint} {model_name}"
 
     @property

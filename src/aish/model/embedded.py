@@ -8,30 +8,37 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from aish.model.http import Patience
+from aish.model.http import HttpTrouble, Patience
 from aish.model.openai_chat import OpenAIChat
-from aish.model.run_form import RUN_TOOL, RunReader, in_run_form
+from aish.model.prompt_states import PromptStates
+from aish.model.run_form import RUN_TOOL, RunReader, in_run_form, is_in_form, known_answer, openings
+from aish.model.tokenizer import fetch_json
 from aish.model.weights import SMOLLM2, missing_weights
 from aish.storage.files import make_directory, private_opener
 from aish.storage.line_reading import opener_now
 from aish.values.errors import AishError
-from aish.values.events import ChatRequest, Failed, ModelEvent
+from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, Usage
 from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 
 MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
+_STATE_SECONDS = 5.0
+_WORTH_KEEPING = 64  # tokens that were read, besides a question
 _END_SECONDS = 2.0  # from the end of its output to the end of the child
 _MAX_LOG = 1 << 20
 _MAGIC = b"GGUF"  # how such a file begins
 # How often a thread of llama.cpp looks whether the others are ready before it sleeps. With 300,000, the default, it
 # writes less than a token a second while other programs use all cores. With 200 it is as fast on a quiet machine.
 _ENVIRONMENT = {"GOMP_SPINCOUNT": "200"}
+_LARGE = 700_000_000  # bytes of weights that are not kept a second time in another order, which takes as much memory
+_CACHE = 128  # megabytes for prompts that had to leave for another one
 _REMEDY = "correct or remove the setting embedded.path, or path in its preset"
 
 
@@ -40,38 +47,56 @@ class NoModel(AishError):
 
 
 class Address(NamedTuple):
-    """The URL of the running child, and its API key."""
+    """The URL of the running child, its API key, and the version of llama.cpp."""
 
     url: str
     key: str
+    engine: str = ""
 
 
 class LlamaProcess:
     """The child process, started on first use and shared by all callers."""
 
-    def __init__(self, weights: Path, log: Path, *, window: int = 8192, threads: int = 0) -> None:
-        self._weights = weights
+    def __init__(
+        self, weights: Path, log: Path, *, window: int = 8192, threads: int = 0, states: PromptStates | None = None
+    ) -> None:
+        self.weights = weights
         self._log = log
         self._window = window
         self._threads = threads
+        self.states = states
         self._starting = asyncio.Lock()
         self._child: asyncio.subprocess.Process | None = None
         self._address: Address | None = None
+        self.load_seconds = 0.0  # of all starts together
+
+    @property
+    def options_key(self) -> str:
+        """The options that a state of a prompt depends on."""
+        return f"window {self._window}"
+
+    @property
+    def runs(self) -> bool:
+        return bool(self._address and self._child and self._child.returncode is None)
 
     async def address(self) -> Address:
         """Start the child if it is not running, and return its address. Raises `NoModel`."""
         async with self._starting:
-            if self._address and self._child and self._child.returncode is None:
+            if self._address and self.runs:
                 return self._address
-            if trouble := _trouble(self._weights):
+            if trouble := _trouble(self.weights):
                 raise NoModel(trouble)
-            key = os.urandom(24).hex()
-            self._address = Address(await self._start(key), key)
+            began = time.monotonic()
+            self._address = await self._start(os.urandom(24).hex())
+            self.load_seconds += time.monotonic() - began
             return self._address
 
-    async def _start(self, key: str) -> str:
-        options = {"weights": str(self._weights), "key": key, "window": self._window, "threads": self._threads}
-        options["rambles"] = self._weights.name == SMOLLM2.file
+    async def _start(self, key: str) -> Address:
+        options = {"weights": str(self.weights), "key": key, "window": self._window, "threads": self._threads}
+        options["rambles"] = self.weights.name == SMOLLM2.file
+        options |= {"lean": self.weights.stat().st_size > _LARGE, "cache": _CACHE, "states": ""}
+        if self.states and self.states.is_usable():
+            options["states"] = f"{self.states.directory}/"
         with _open_log(self._log) as log:
             before = log.tell()
             self._child = await asyncio.create_subprocess_exec(
@@ -95,12 +120,13 @@ class LlamaProcess:
             await self.close()
             raise
         try:
-            return str(json.loads(line)["url"])
+            told = json.loads(line)
+            return Address(str(told["url"]), key, str(told["engine"]))
         except (ValueError, KeyError):
             await self._wait_for_end()
             await self.close()
             why = await asyncio.to_thread(_load_error, self._log, before)
-            raise NoModel(f"cannot load {self._weights}{f': {why}' if why else ''}; see {self._log}") from None
+            raise NoModel(f"cannot load {self.weights}{f': {why}' if why else ''}; see {self._log}") from None
 
     async def _wait_for_end(self) -> None:
         """Give a child that closed its output time to end by itself.
@@ -158,45 +184,145 @@ def _load_error(log: Path, start: int) -> str:
 
 
 class EmbeddedModel:
-    """Answers from the child process. A failed start is a `Failed` event like any other."""
+    """Answers from the child process. A failed start is a `Failed` event like any other.
 
-    def __init__(
-        self, process: LlamaProcess, *, patience: Patience, temperature: float | None = None, run_form: bool = False
-    ) -> None:
+    A conversation whose prompt begins with the fixed text of `run_form.py` is sent and read in that form.
+    """
+
+    def __init__(self, process: LlamaProcess, *, patience: Patience, temperature: float | None = None) -> None:
         self._process = process
-        self._run_form = run_form
         self._patience = patience
         self._temperature = temperature
+        self._state = KeptPrompt(process)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        in_form, is_first = is_in_form(request), False
+        if in_form and (known := known_answer(request)):
+            yield TextPiece(known)
+            yield Finished()
+            return
         try:
             address = await self._process.address()
         except AishError as error:
             yield Failed(str(error), "missing")
             return
+        reader, chat = None, self._chat(address)
+        if in_form:
+            can_run = any(tool["function"]["name"] == RUN_TOOL for tool in request.tools)
+            request, reader = in_run_form(request), RunReader(can_run=can_run)
+            if self._temperature is None:
+                chat.temperature = 0.0  # the same question gives the same command
+            is_first = await self._state.restore(request, address)
+        read = 0
+        async with aclosing(chat.stream(request)) as events:
+            async for event in events:
+                read = _read_tokens(event, read)
+                for one in reader.read(event) if reader else [event]:
+                    yield one
+        if is_first:
+            await self._state.save(request, address, read)
 
+    async def prepare(self, request: ChatRequest) -> None:
+        """Read a prompt, or take its state from the disk, so that only the question is left to read."""
+        try:
+            address = await self._process.address()
+        except AishError:  # the question will tell why
+            return
+        is_first, read = False, 0
+        if is_in_form(request):
+            request = in_run_form(request)
+            is_first = await self._state.restore(request, address)
+        async with aclosing(self._chat(address).stream(request._replace(max_tokens=1))) as events:
+            async for event in events:
+                read = _read_tokens(event, read)
+        if is_first:
+            await self._state.save(request, address, read)
+
+    def _chat(self, address: Address) -> OpenAIChat:
         async def key() -> str:
             return address.key
 
-        chat = OpenAIChat(
+        return OpenAIChat(
             endpoint=address.url,
             model=MODEL_NAME,
             key=key,
             patience=self._patience,
             temperature=self._temperature,
         )
-        reader = None
-        if self._run_form and any(tool["function"]["name"] == RUN_TOOL for tool in request.tools):
-            request, reader = in_run_form(request), RunReader()
-            if self._temperature is None:
-                chat.temperature = 0.0  # the same question gives the same command
-        async with aclosing(chat.stream(request)) as events:
-            async for event in events:
-                for one in reader.read(event) if reader else [event]:
-                    yield one
 
     async def close(self) -> None:
         await self._process.close()
+
+
+class KeptPrompt:
+    """What a new child need not read, because the state after it is on disk.
+
+    The first prompt of a child goes on from the state of an earlier one. If much of it was new, its state is written.
+    """
+
+    def __init__(self, process: LlamaProcess) -> None:
+        self._process = process
+        self._child = ""  # the newest one that has got its first prompt, by its address
+
+    async def restore(self, request: ChatRequest, address: Address) -> bool:
+        """Give a new child the state after the longest beginning of the prompt that is on disk.
+
+        Returns whether this is the first prompt of the child.
+        """
+        states = self._process.states
+        if states is None or self._child == address.url:
+            return False
+        self._child = address.url
+        for opening in _texts(request):
+            name = await asyncio.to_thread(states.find, *self._about(address), opening)
+            if name and await self._ask("restore", name, address):
+                break
+            if name:
+                states.drop(name)
+        return True
+
+    async def save(self, request: ChatRequest, address: Address, read: int) -> None:
+        """Keep the state after the first prompt of a child, if many tokens of it were read."""
+        states = self._process.states
+        if states is None or read < _WORTH_KEEPING or not (self._process.runs and states.is_usable()):
+            return
+        name = states.new_file()
+        if told := await self._ask("save", name, address):
+            about = (*self._about(address), next(_texts(request)))
+            await asyncio.to_thread(states.keep, name, int(told.get("n_written") or 0), *about)
+        else:
+            await asyncio.to_thread(states.drop, name)
+
+    def _about(self, address: Address) -> tuple[str, ...]:
+        """What a state is good for, besides the text: this file of weights, this engine, this window."""
+        weights = self._process.weights
+        try:
+            found = weights.stat()
+        except OSError:
+            return (str(weights), address.engine)
+        return (weights.name, str(found.st_size), str(found.st_mtime_ns), address.engine, self._process.options_key)
+
+    async def _ask(self, action: str, file: str, address: Address) -> dict[str, Any] | None:
+        async def key() -> str:
+            return address.key
+
+        body = json.dumps({"filename": file}).encode()
+        try:
+            async with asyncio.timeout(_STATE_SECONDS):
+                status, told = await fetch_json("POST", f"{address.url}/slots/0?action={action}", key, body)
+        except (TimeoutError, HttpTrouble, AishError):
+            return None
+        return told if status == 200 and isinstance(told, dict) else None
+
+
+def _read_tokens(event: ModelEvent, before: int) -> int:
+    """Return how many tokens of the prompt were read, and not taken from a state."""
+    return event.prompt_tokens - event.cached_tokens if isinstance(event, Usage) else before
+
+
+def _texts(request: ChatRequest) -> Iterator[str]:
+    """Return the beginnings of a prompt for which a state is kept, the longest first."""
+    return (json.dumps(opening, ensure_ascii=False) for opening in openings(request))
 
 
 def _open_log(path: Path) -> IO[bytes]:

@@ -1,7 +1,8 @@
-"""A form of answers that very small models get right: one JSON object, either a command to run or words.
+"""The prompt and the form of answers for small models: one command after `run: `, or plain words.
 
-Pure: a request in, a request out, and pieces of an answer in, events out. A grammar of llama.cpp keeps the model to the
-form. With schemas of tools in the prompt, models of half a billion parameters answer at random.
+Pure: a request in, a request out, and pieces of an answer in, events out. The text is fixed, so that a model reads it
+once and its state is kept (`prompt_states.py`). Models of one or two billion parameters learn the form from the
+examples; a grammar of llama.cpp keeps them to it. With schemas of tools in the prompt they answer at random.
 """
 
 import json
@@ -15,100 +16,257 @@ from aish.values.text import clip
 from aish.values.turns import Message
 
 RUN_TOOL = "run_command"
-_HOW = (
-    "You sit at the terminal of this machine. Answer with one JSON object. Whatever is about this machine, its files, "
-    'its programs or this project you cannot know, so look: {"run": "COMMAND"}, and you will be given what the command '
-    'prints. For general knowledge and for advice: {"say": "ANSWER"}.'
-)
+PREFIX = "run: "
+_HOW = """\
+You are aish, an assistant in the user's terminal. Answer every message in one of two ways.
+1. `run: COMMAND`, one shell command, whenever the user wants something looked up, counted, shown, made or changed on \
+this machine. You cannot know what is in files, so look. You will be told what it printed.
+2. Plain words, short and exact: general knowledge, what a command means, how something is done, and what the user has \
+told you. If you do not know, say so."""
+# A question, the answer, and after a command perhaps `> ` with its status, if not 0, and what it printed, and the words
+# about that. General ones of each kind; names of files differ, so that none is taken for one that is there.
+_EXAMPLES = r"""
+How long has this machine been running?
+run: uptime -p
+> up 3 days, 2 hours
+It has been running for 3 days and 2 hours.
 
+What is a prime number?
+A whole number above 1 that only 1 and itself divide.
 
-class _Example(NamedTuple):
-    """A question with its answer: words, or a command with its result and what to say about it."""
+how many files are in docs
+run: find docs -type f | wc -l
 
-    question: str
-    said: str = ""
-    run: str = ""
-    status: int = 0
-    printed: str = ""
+I work on the billing service.
+Noted: you work on the billing service.
 
+Where is the word retry used?
+run: grep -rn retry .
 
-_EXAMPLES = (  # general ones, of each kind; the last ones weigh most
-    _Example("How long has this machine been running?", "It has been running for 3 days.", "uptime", 0, "up 3 days"),
-    _Example("What is a prime number?", "A whole number above 1 that only 1 and itself divide."),
-    _Example("Is the ssh server running?", "No, it is not running.", "pgrep -a sshd", 1),
-    _Example("Is node installed?", "No, node is not installed.", "node --version", 127, "node: command not found"),
-    _Example("Find all Python files here.", run="find . -name '*.py'"),
-    _Example("How do I rename a file?", "With mv: mv OLD NEW"),
-    _Example("What is in docs/config.yml?", run="cat docs/config.yml"),
-    _Example("Where is the word retry used?", run="grep -rn retry ."),
-    _Example("Wie viele Ordner gibt es hier?", run="ls -d */ | wc -l"),
-    _Example("What does cd do?", "It changes the current directory."),
-    _Example("Thanks!", "You are welcome."),
-)
-_STRING = r'string ::= "\"" ([^"\\\x00-\x1f] | "\\" ["\\/bfnrt])* "\""'
-_EITHER = 'root ::= "{\\"" ("run" | "say") "\\": " string "}"\n' + _STRING
-_WORDS = 'root ::= "{\\"say\\": " string "}"\n' + _STRING
-_BEGIN = r'\s*\{"(run|say)": "'  # compiled on first use
-_MOST_OUTPUT = 2_500  # characters of what a command printed; a small model needs seconds to read more
+who changed todo.txt last?
+run: git log -1 --format='%an, %ar: %s' -- todo.txt
+> Lee, 2 days ago: Add two tasks
+Lee did, 2 days ago, in the commit "Add two tasks".
+
+What does tar -tzf do?
+It lists the files in a gzip-compressed tar archive without extracting them.
+
+how many warnings are in the logs?
+run: grep -rhi warning logs | wc -l
+> 14
+There are 14 warnings in the logs.
+
+what's in invoice.tgz
+run: tar -tzf invoice.tgz
+
+what is the biggest file here
+run: find . -type f -not -path './.git/*' -printf '%s %p\n' | sort -rn | head -n 1
+> 91234 ./media/intro.mp4
+It is media/intro.mp4 with 91,234 bytes.
+
+Difference between a process and a thread?
+A process has its own memory; the threads of a process share it.
+
+put all pdf files into a folder called papers
+run: mkdir -p papers && mv -- *.pdf papers/
+
+the nightly backup starts at 2:30
+Noted: the nightly backup starts at 2:30.
+
+total of the price column in data/items.csv
+run: awk -F, 'NR==1 {for (i=1; i<=NF; i++) if ($i=="price") c=i; next} {s+=$c} END {print s}' data/items.csv
+> 412.5
+The prices add up to 412.5.
+
+Wie viele Zeilen JavaScript gibt es in lib?
+run: find lib -name '*.js' -exec cat {} + | wc -l
+
+What is the capital of Kenya?
+Nairobi.
+
+is anything not committed?
+run: git status --short
+>  M app.js
+Yes, app.js has changes that are not committed.
+
+which service do i work on?
+You work on the billing service.
+
+change the version in package.json to 2.1.0
+run: sed -i 's/"version": *"[^"]*"/"version": "2.1.0"/' package.json
+
+how do I undo the last commit but keep the changes?
+With git reset --soft HEAD~1; the changes stay in the index.
+
+how many orders are in orders.csv, it has a header
+run: tail -n +2 orders.csv | wc -l
+
+Is node installed?
+run: node --version
+>127 bash: node: command not found
+No, node is not installed.
+
+make run.sh executable
+run: chmod +x run.sh
+
+I prefer dark themes and short lines.
+Noted: you prefer dark themes and short lines.
+
+unpack invoice.tgz into a new folder bills
+run: mkdir -p bills && tar -xzf invoice.tgz -C bills
+
+what is the name of my cat?
+You have not told me the name of your cat.
+
+which word comes most often in todo.txt?
+run: grep -oiE '[a-z]+' todo.txt | sort | uniq -c | sort -rn | head -n 1
+
+delete all .tmp files
+run: find . -name '*.tmp' -type f -delete
+
+are any two pictures the same?
+run: find . -type f \( -name '*.jpg' -o -name '*.png' \) -exec md5sum {} + | sort | uniq -w32 -D
+
+which cpu is in here
+run: lscpu | grep 'Model name'
+
+What does rm -i do?
+It asks before it removes each file.
+
+rename 'my list.txt' to list.txt
+run: mv 'my list.txt' list.txt
+
+which timeout does docs/setup.json set?
+run: grep -n timeout docs/setup.json
+> 3:  "timeout": 30,
+It sets a timeout of 30.
+
+save the sorted lines of todo.txt as sorted.txt
+run: sort todo.txt > sorted.txt
+
+where does the link current lead
+run: readlink current
+
+commit everything with the message fix totals
+run: git add -A && git commit -m 'fix totals'
+
+Qui a inventé le téléphone ?
+Alexander Graham Bell, en 1876.
+
+copy the newest log here
+run: cp "$(ls -t logs/* | head -n 1)" .
+
+thanks!
+You are welcome.
+"""
+FIXED = f"{_HOW}\n{_EXAMPLES}".strip()
+NOTED = "Noted."  # the answer of the assistant to what it is told in advance
+_WORDS = 'root ::= line ("\\n" [^\\n]*)*\nline ::= [^\\n] [^\\n]*'
+_EITHER = f'root ::= "{PREFIX}" line | line ("\\n" [^\\n]*)*\nline ::= [^\\n] [^\\n]*'
+_MOST_OUTPUT = 450  # characters of what a command printed, about 150 tokens: two cores read 40 to 90 a second
 _MOST_QUESTION = 400
+_DONE = "Done. The command printed nothing."
+_NOT_RUN = "The command was not run."
+
+
+class _Result(NamedTuple):
+    """How a command ended. `reason`: why it did not run."""
+
+    status: object = 0
+    printed: str = ""
+    reason: str = ""
+
+
+def is_in_form(request: ChatRequest) -> bool:
+    """Is this a request of a conversation whose prompt begins with the fixed text? A side question is not."""
+    first = request.messages[0]
+    return bool(first["role"] == "system" and str(first["content"]).startswith(FIXED))
+
+
+def known_answer(request: ChatRequest) -> str:
+    """Return what is to be said without asking the model, after a command that printed nothing or did not run."""
+    last = request.messages[-1]
+    if last["role"] != "tool":
+        return ""
+    result = _result(str(last.get("content") or ""))
+    if result.reason:
+        return _NOT_RUN
+    return "" if result.status or result.printed.strip() else _DONE
 
 
 def in_run_form(request: ChatRequest) -> ChatRequest:
     """Return a request for an answer in this form. After a result the model has to answer in words."""
-    system = "\n\n".join(str(one["content"]) for one in request.messages if one["role"] == "system")
-    messages: list[Message] = [{"role": "system", "content": f"{system}\n\n{_HOW}".lstrip()}, *_examples()]
+    known = str(request.messages[0]["content"]).removeprefix(FIXED).strip()
+    messages: list[Message] = [{"role": "system", "content": _HOW}, *_examples()]
+    if known:  # not in the first message, so that all conversations have the same beginning
+        messages += [{"role": "user", "content": known}, _said(NOTED)]
     asked = ""
-    for one in request.messages:
+    for one in request.messages[1:]:
         if one["role"] == "user":
             asked = str(one["content"])
-        if one["role"] == "tool":
-            messages.append(_result(str(one.get("content") or ""), asked))
-        elif one["role"] != "system":
-            messages.append(_message(one))
+        messages.append(_told(one, asked))
     grammar = _WORDS if request.messages[-1]["role"] == "tool" else _EITHER
     return request._replace(messages=tuple(messages), tools=(), grammar=grammar, stop=())
 
 
+def openings(request: ChatRequest) -> Iterator[tuple[Message, ...]]:
+    """Return the beginnings of a prompt in this form that later prompts share, the longest first."""
+    fixed = 1 + sum(1 for _ in _examples())
+    messages = request.messages
+    if len(messages) > fixed + 2 and messages[fixed + 1] == _said(NOTED):
+        yield messages[: fixed + 2]
+    yield messages[:fixed]
+
+
 def _examples() -> Iterator[Message]:
-    for one in _EXAMPLES:
-        yield {"role": "user", "content": one.question}
-        if one.run:
-            yield _said(run=one.run)
-        if one.run and one.said:
-            yield {"role": "user", "content": _given(one.status, one.printed, one.question)}
-        if one.said:
-            yield _said(say=one.said)
+    for example in _EXAMPLES.strip().split("\n\n"):
+        question, *lines = example.split("\n")
+        yield {"role": "user", "content": question}
+        for line in lines:
+            if line.startswith(">"):
+                status, _, printed = line[1:].partition(" ")
+                yield _given(_Result(int(status or 0), printed), question)
+            else:
+                yield _said(line)
 
 
-def _message(message: Message) -> Message:
-    if message["role"] != "assistant":
-        return message
-    calls = message.get("tool_calls") or ()
-    command = _object(calls[0]["function"]["arguments"]).get("command") if calls else None
-    return _said(run=str(command)) if command else _said(say=str(message.get("content") or ""))
+def _told(message: Message, asked: str) -> Message:
+    """Return a message of the conversation in this form."""
+    content = str(message.get("content") or "")
+    if message["role"] == "tool":
+        question = asked.rstrip().rpartition("\n\n")[2][-_MOST_QUESTION:]  # without what was recalled for it
+        return _given(_result(content), question)
+    if message["role"] == "assistant":
+        calls = message.get("tool_calls") or ()
+        command = _object(calls[0]["function"]["arguments"]).get("command") if calls else None
+        return _said(f"{PREFIX}{command}" if command else content)
+    return message
 
 
-def _said(**answer: str) -> Message:
-    return {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)}
+def _said(text: str) -> Message:
+    return {"role": "assistant", "content": text}
 
 
-def _result(content: str, asked: str) -> Message:
-    """Return the result of a command as a message of the user, with the question that it is for."""
+def _result(content: str) -> _Result:
+    """Read what the tool returned."""
     found = _object(content)
-    question = asked.rstrip().rpartition("\n\n")[2][-_MOST_QUESTION:]  # without what was recalled for it
     if "reason" in found:
-        text = f"The command was not run: {found['reason']}\n\nSo, in one sentence: {question}"
+        return _Result(reason=str(found["reason"]))
+    if "output" in found:
+        return _Result(found.get("status"), str(found["output"]))
+    return _Result(printed=str(found.get("text") or found.get("note") or content))  # it was too long, or is words
+
+
+def _given(result: _Result, question: str) -> Message:
+    """Return a result as a message of the user, with the question that it is for: small models forget it."""
+    printed = clip(result.printed.strip(), _MOST_OUTPUT)
+    if result.reason:
+        text = f"It was not run: {result.reason}"
+    elif result.status:
+        text = f"It failed with exit status {result.status}:\n{printed}"
     else:
-        printed = found.get("output", found.get("text") or found.get("note") or content)  # the latter: it was too long
-        text = _given(found.get("status") if "output" in found else 0, str(printed), question)
-    return {"role": "user", "content": text}
-
-
-def _given(status: object, printed: str, question: str) -> str:
-    what = f"failed with exit status {status}" if status else "printed"
-    printed = clip(printed.strip(), _MOST_OUTPUT)
-    end = f":\n{printed}" if printed else " and printed nothing." if status else " nothing."
-    return f"The command {what}{end}\n\nSo, in one sentence: {question}"
+        text = f"It printed:\n{printed}" if printed else "It printed nothing."
+    return {"role": "user", "content": f"{text}\n\nSo, in one sentence: {question}"}
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -120,50 +278,39 @@ def _object(text: str) -> dict[str, Any]:
 
 
 class RunReader:
-    """Reads an answer in this form as it arrives: words are passed on at once, a command becomes a call."""
+    """Reads an answer in this form as it arrives: words are passed on at once, a command becomes a call.
 
-    def __init__(self) -> None:
-        self._text = ""
-        self._kind = ""
-        self._said = 0  # characters of the words that were passed on
+    Where no command can be run, it is shown as a proposal.
+    """
+
+    def __init__(self, *, can_run: bool) -> None:
+        self._can_run = can_run
+        self._text = ""  # what is not passed on yet: the beginning, or the whole of a command
+        self._words = False
 
     def read(self, event: ModelEvent) -> list[ModelEvent]:
         match event:
-            case TextPiece(text):
+            case TextPiece(text) if not self._words:
                 self._text += text
-                return self._words()
-            case Finished() | Failed():
-                return [*self._end(), event]
+                if PREFIX.startswith(self._text) or self._text.startswith(PREFIX):
+                    return []
+                self._words = True
+                return [TextPiece(self._text)]
+            case Finished(reason):
+                return [*self._end(whole=reason == "stop"), event]
+            case Failed():
+                return [*self._end(whole=False), event]
         return [event]
 
-    def _words(self) -> list[ModelEvent]:
-        if not self._kind and (begun := re.match(_BEGIN, self._text)):
-            self._kind, self._text = begun[1], self._text[begun.end() :]
-        if self._kind != "say":
+    def _end(self, *, whole: bool) -> list[ModelEvent]:
+        """Return the command, unless it was cut off: half of one may be another command."""
+        if self._words or not self._text:
             return []
-        whole = _unescaped(self._text)
-        new, self._said = whole[self._said :], max(len(whole), self._said)
-        return [TextPiece(new)] if new else []
-
-    def _end(self) -> list[ModelEvent]:
-        if self._kind == "run" and (command := _string(self._text)) is not None:
-            return [ToolPiece(0, "", RUN_TOOL, json.dumps({"command": command}, ensure_ascii=False))]
-        return [TextPiece(self._text)] if self._text and not self._kind else []
-
-
-def _string(text: str) -> str | None:
-    """Return the JSON string that begins here; None if it is cut off or none."""
-    try:
-        value, _ = json.JSONDecoder(strict=False).raw_decode(f'"{text}')
-    except ValueError:
-        return None
-    return str(value)
-
-
-def _unescaped(text: str) -> str:
-    """Return the JSON string that begins here, as far as it is whole."""
-    inner = re.match(r'(?:[^"\\]|\\["\\/bfnrt])*', text, re.DOTALL)
-    try:
-        return str(json.loads(f'"{inner[0]}"', strict=False)) if inner else ""
-    except ValueError:
-        return ""
+        command = re.sub(r"^`(.*)`$", r"\1", self._text.removeprefix(PREFIX).strip())
+        if not self._text.startswith(PREFIX):
+            return [TextPiece(self._text)]
+        if not whole or not command:
+            return []
+        if not self._can_run:
+            return [TextPiece(f"CMD: {command}")]
+        return [ToolPiece(0, "", RUN_TOOL, json.dumps({"command": command}, ensure_ascii=False))]

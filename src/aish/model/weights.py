@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aish.values.named_tuple import NamedTuple
+from aish.values.prompt_form import PromptForm
 
 COMMANDS = "commands"  # the value of the setting `tools`
 _LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes
@@ -179,6 +180,13 @@ def wants_run_form(path: Path, tools: bool | str | None) -> bool:
         return tools is None and _LEAST_OWN <= path.stat().st_size <= _MOST_OWN
     except OSError:
         return False
+
+
+def prompt_form(path: Path, tools: bool | str | None) -> PromptForm:
+    """Return what a model with these weights is sent; `tools` is the setting of its preset."""
+    if wants_run_form(path, tools):
+        return "run"
+    return "words" if known_weights(path) is SMOLLM2 and not tools else "full"
 
 
 def missing_weights(path: Path) -> str:

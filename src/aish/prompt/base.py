@@ -3,6 +3,8 @@
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
+from aish.model.run_form import FIXED as RUN_FORM
+from aish.values.prompt_form import PromptForm
 
 BASE = """\
 You are aish, an assistant inside the user's terminal. Be brief, exact and honest: say when you do not know.
@@ -19,12 +21,27 @@ and `read_thread` to read on. Without tools `CMD: aish recent`, `CMD: aish searc
 that."""
 
 
+WORDS = """\
+You are aish, a small assistant in the user's terminal. Answer in one or two plain sentences, in the user's language.
+You cannot see files or run commands. If you do not know something, say so."""
+
+
 class BaseLayer(Layer):
-    """The same text in every conversation."""
+    """The same text in every conversation with one kind of model."""
 
     name = "base"
     order = 10
     stability = "fixed"
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        return BASE
+        return base_text(session.prompt_form(turn))
+
+
+def base_text(form: PromptForm) -> str:
+    """Return how the prompt of a model begins."""
+    match form:
+        case "run":
+            return RUN_FORM
+        case "words":
+            return WORDS
+    return BASE

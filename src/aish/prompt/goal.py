@@ -13,6 +13,10 @@ or tools, and look at what came back before you go on. If it takes more than a f
 line that starts with `PLAN: `. When the goal is reached write `GOAL: complete` on a line of
 its own; when you cannot go on write `GOAL: blocked` on a line of its own and say why.
 The goal: {goal}"""
+SHORT_GOAL = """\
+[goal] Work towards the goal: one command, then look at what it printed, then the next. When it is reached, answer
+`GOAL: complete` on a line of its own; when you cannot go on, answer `GOAL: blocked` on a line of its own, and why.
+The goal: {goal}"""
 _CHECK = "\nIt is reached when this command succeeds, which aish runs after each change: {}"
 _BOUNDS = "\nYou may {}. All else is asked for."
 
@@ -36,7 +40,8 @@ class GoalLayer(Layer):
             return ""
         check = _CHECK.format(self.check) if self.check else ""
         bounds = _BOUNDS.format(self.bounds) if self.bounds else ""
-        return GOAL.format(goal=self.goal) + check + bounds
+        how = GOAL if session.prompt_form(turn) == "full" else SHORT_GOAL
+        return how.format(goal=self.goal) + check + bounds
 
     def clear(self) -> None:
         self.set("")

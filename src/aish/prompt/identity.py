@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 
-from aish.conversation.layer import Layer
+from aish.conversation.layer import SHORT_BLOCK, Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.values.errors import StoreTrouble
@@ -31,7 +31,7 @@ class IdentityLayer(Layer):
         return session.settings.notes.identity_max_chars
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        return self._text
+        return self._text if session.prompt_form(turn) == "full" else clip(self._text, SHORT_BLOCK)
 
     def why(self, session: Session, turn: TurnContext | None) -> str:
         return self._why

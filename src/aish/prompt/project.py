@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from aish.conversation.layer import Layer
+from aish.context.project import instructions_text
+from aish.conversation.layer import SHORT_BLOCK, Layer
 from aish.conversation.project import Project, counted, entered, look, root_of
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
@@ -32,6 +33,8 @@ class ProjectLayer(Layer):
     def text(self, session: Session, turn: TurnContext | None) -> str:
         if self.project is None or not self.on:
             return ""
+        if session.prompt_form(turn) != "full":
+            return instructions_text(self.project.facts, SHORT_BLOCK)
         self.project = counted(self.project)  # git can be slow, so it runs on first use
         return self.project.block.text
 

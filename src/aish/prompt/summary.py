@@ -12,10 +12,11 @@ SUMMARY_CHARS = 1200
 
 
 class SummaryLayer(Layer):
-    """The current summary. A new one replaces it."""
+    """The current summary. It changes only when turns leave the prompt."""
 
     name = "summary"
     order = 50
+    stability = "conversation"
 
     def __init__(self) -> None:
         self.summary = ""

@@ -116,6 +116,9 @@ class Context(Section):
         "cost.prompt_dollars; 4096 if the window is not known.",
     )
     max_bytes: int = option(0, "Maximum size of the turns in a prompt in bytes; 0: no limit.")
+    evict_to: float = option(
+        0.75, "The part of the maximum that is left when turns leave the prompt, so that they leave rarely; 1: most."
+    )
     use_tool_role: bool = option(True, "Send tool results in the tool role; a preset can override this.")
     surroundings: bool = option(
         True, "Tell the model about system, shell, directory, git branch, time and last command, when they change."

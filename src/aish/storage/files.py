@@ -94,6 +94,17 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
         raise StoreTrouble(f"cannot write {path}: {error.strerror or error}") from error
 
 
+def remove_all(directory: Path) -> None:
+    """Remove the files of a directory that can be made again. Raises `StoreTrouble`."""
+    try:
+        for path in directory.iterdir():
+            path.unlink(missing_ok=True)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreTrouble(f"cannot remove the files in {directory}: {error.strerror or error}") from error
+
+
 def erase_from(path: Path, cleaner: Cleaner) -> bool:
     """Erase phrases from a regular file, and tell whether it had them. Skips links. Raises `StoreTrouble`."""
     try:

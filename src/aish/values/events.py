@@ -49,6 +49,14 @@ class Usage(NamedTuple):
     cached_tokens: int = 0
 
 
+class Timing(NamedTuple):
+    """How long an answer took, in milliseconds. `load_ms` is None if it is not known, as with most servers."""
+
+    load_ms: int | None
+    first_word_ms: int | None
+    total_ms: int
+
+
 class Switched(NamedTuple):
     """Another model takes over, because the first one is not available."""
 
@@ -149,6 +157,7 @@ class TurnDone(NamedTuple):
     dollars: float | None = None
     trouble: Failed | None = None
     thinking: str = ""
+    timing: Timing | None = None
 
 
 GateEvent = Notice | CommandProposed | Remark

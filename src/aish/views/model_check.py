@@ -5,7 +5,7 @@ import json
 from aish.conversation.model_check import ModelCheck
 from aish.model.model_cards import Finding, ModelCard
 from aish.program import Program
-from aish.prompt.base import BASE
+from aish.prompt.base import base_text
 from aish.values.errors import StoreTrouble
 from aish.values.events import Failed
 from aish.values.text import foreign, one_line
@@ -20,7 +20,7 @@ def run(program: Program, name: str, *, as_json: bool) -> int:
 
     async def check() -> ModelCard | Failed:
         try:
-            return await ModelCheck(session, backend, BASE).run()
+            return await ModelCheck(session, backend, base_text(backend.prompt_form)).run()
         finally:
             await program.close()
 

@@ -99,16 +99,22 @@ def _print_whole(text: str) -> None:
 
 
 def _record(session: Session, done: TurnDone) -> dict[str, object]:
-    usage = done.usage
+    usage, timing = done.usage, done.timing
     return {
         "answer": done.text,
         "thinking": done.thinking or None,
         "state": done.state,
         "model": done.model,
         "conversation": session.journal.id if session.remembers else None,
-        "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "read_tokens": max(usage.prompt_tokens - usage.cached_tokens, 0),
+            "cached_tokens": usage.cached_tokens,
+            "completion_tokens": usage.completion_tokens,
+        }
         if usage
         else None,
+        "timing": timing._asdict() if timing else None,
         "dollars": done.dollars,
         "error": done.trouble.reason if done.trouble else None,
     }

@@ -1,0 +1,117 @@
+"""States of an embedded model after it has read a prompt, on disk: a new process goes on from one in milliseconds.
+
+llama.cpp writes and reads the files, and aborts on one that is cut or damaged. So the name of a file has the hash of
+its bytes, and a file that does not fit its name is removed instead of being used.
+"""
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from aish.storage.files import make_directory
+
+_MOST_STATES, _MOST_BYTES = 6, 400_000_000
+_ENDING = ".state"
+
+
+class PromptStates:
+    """The states in a directory that only aish uses.
+
+    1. A state is found again for the same weights, engine and text only.
+    2. It has the bytes that were written, or it is not returned.
+    3. A new state replaces the one of the same text, and the least recently used ones are removed.
+    4. Nothing fails if the directory cannot be used: the prompt is read again.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def is_usable(self) -> bool:
+        """Can states be written? Makes the directory."""
+        try:
+            make_directory(self.directory)
+        except OSError:
+            return False
+        return os.access(self.directory, os.W_OK | os.X_OK)
+
+    def find(self, *about: str) -> str:
+        """Return the name of the file with the state of this weights, engine and text; empty if there is none."""
+        for path in self._listed(f"{_key(about)}-*{_ENDING}"):
+            try:
+                if path.name == _name(about, path):
+                    os.utime(path)
+                    return path.name
+                path.unlink()
+            except OSError:
+                continue
+        return ""
+
+    def new_file(self) -> str:
+        """Return a name for a state that is about to be written; two processes never share one."""
+        return f"new-{os.getpid()}-{os.urandom(4).hex()}"
+
+    def keep(self, written: str, size: int, *about: str) -> bool:
+        """Take over a file that llama.cpp has written, if all of it arrived."""
+        path = self.directory / written
+        try:
+            if path.stat().st_size != size:
+                path.unlink()
+                return False
+            path.chmod(0o600)
+            new = self.directory / _name(about, path)
+            path.replace(new)
+        except OSError:
+            self.drop(written)
+            return False
+        for old in self._listed(f"{_key(about)}-*{_ENDING}"):
+            if old != new:
+                self.drop(old.name)
+        self._tidy()
+        return True
+
+    def drop(self, written: str) -> None:
+        """Remove a file that was not written whole."""
+        with suppress(OSError):
+            (self.directory / written).unlink()
+
+    def _listed(self, pattern: str) -> list[Path]:
+        try:
+            return list(self.directory.glob(pattern))
+        except OSError:
+            return []
+
+    def _tidy(self) -> None:
+        """Remove what was not used for the longest time, and what killed processes left."""
+        for path in self._listed("new-*"):
+            if not _is_alive(path.name.split("-")[1]):
+                self.drop(path.name)
+        room = _MOST_BYTES
+        dated = list[tuple[float, int, Path]]()
+        for path in self._listed(f"*{_ENDING}"):
+            with suppress(OSError):
+                dated.append((path.stat().st_mtime, path.stat().st_size, path))
+        for number, (_, size, path) in enumerate(sorted(dated, reverse=True)):
+            room -= size
+            if number and (number >= _MOST_STATES or room < 0):
+                self.drop(path.name)
+
+
+def _key(about: tuple[str, ...]) -> str:
+    return hashlib.sha256("\0".join(about).encode()).hexdigest()[:24]
+
+
+def _name(about: tuple[str, ...], path: Path) -> str:
+    """Return the name that a file with these bytes has."""
+    with path.open("rb") as file:
+        return f"{_key(about)}-{hashlib.file_digest(file, 'sha256').hexdigest()[:40]}{_ENDING}"
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
