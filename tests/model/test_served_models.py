@@ -61,7 +61,7 @@ async def test_a_model_that_sees_is_used_where_nothing_else_is() -> None:
 async def test_a_model_of_another_machine_is_not_used_unasked() -> None:
     """Ollama passes questions on to a service for some; their entries are small and name its host."""
     away = {"size": 400, "remote_host": "https://cloud.example:443", "remote_model": "big"}
-    found = await best(ollama_server({"big-cloud": away, "here": {"size": GB}}, shown={"here": CHAT}), "ollama")
+    found = await best(ollama_server({"big-cloud": away, "here": {"size": GB}}, shown={"here": SEES}), "ollama")
     alone = await best(ollama_server({"big-cloud": away}), "ollama")
 
     assert (found.model, found.models, found.caution) == ("here", ("here", "big-cloud"), "")
