@@ -208,9 +208,11 @@ async def find_local(env: Mapping[str, str], known: Set[str] = frozenset()) -> l
     return [one for one in found if one]
 
 
-async def find_at(name: str, title: str, endpoint: str, memory: int) -> FoundModel | None:
+async def find_at(
+    name: str, title: str, endpoint: str, memory: int, seconds: float = _LOCAL_SECONDS
+) -> FoundModel | None:
     """Return the best model of the server at an endpoint; None if there is no server, or none of its models chats."""
-    models = best_first(await served_models(name, endpoint, _LOCAL_SECONDS, memory), memory)
+    models = best_first(await served_models(name, endpoint, seconds, memory), memory)
     if not models:
         return None
     best, names = models[0], tuple(one.name for one in models)
