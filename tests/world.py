@@ -88,6 +88,7 @@ class World:
         plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false", "AISH_SET_AGENTS__TOOL": "false"}
         plain |= {"AISH_SET_COMMANDS__PLAN": "false"}
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
+        plain |= {name: str(self.home / "none") for name in ("OLLAMA_MODELS", "LLAMA_CACHE", "HF_HUB_CACHE")}
         if not self.sets_token_budget():
             plain |= {"AISH_SET_CONTEXT__TOKEN_BUDGET": "4096"}  # no server is asked for its window
         plain |= {"AISH_SET_CONTEXT__SURROUNDINGS": "false"}  # a prompt has only what the test puts there

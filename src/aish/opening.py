@@ -12,7 +12,19 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
 from aish.places import PROJECT_FILE, find_project, home_directory, model_directories
-from aish.settings.layers import Loaded, Problem, SettingsLayer, load, read_arguments, read_environment, read_file
+from aish.settings.layers import (
+    Loaded,
+    Problem,
+    SettingsLayer,
+    below,
+    chooses_model,
+    flatten,
+    load,
+    read_arguments,
+    read_environment,
+    read_file,
+    read_machine,
+)
 from aish.values.errors import BadUsage
 from aish.views.screen import Bar
 from aish.views.start import Start
@@ -53,12 +65,12 @@ Opened = TypeVar("Opened")
 def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     """The settings for this directory out of files, environment and arguments, and the problems in them."""
     user, problems = read_file(places.config_file)
-    layers: list[SettingsLayer | None] = [user]
+    given_layers: list[SettingsLayer | None] = [user]
     project_file = find_project(cwd) / PROJECT_FILE
     if os.access(project_file, os.R_OK) and project_file.is_file():  # reading a pipe or device would never end
         if _is_trusted(project_file, places):
             project, more = read_file(project_file)
-            layers.append(project)
+            given_layers.append(project)
             problems += more
         else:
             from shlex import quote  # here, because most directories have no such file
@@ -66,8 +78,12 @@ def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
             hint = f"is ignored until you trust it: aish config trust {quote(str(project_file.parent))}"
             problems.append(Problem(origin=str(project_file), message=hint))
     arguments, more = read_arguments(given)
-    layers += [read_environment(os.environ), arguments]
-    loaded = load([layer for layer in layers if layer])
+    given_layers += [read_environment(os.environ), arguments]
+    layers = [layer for layer in given_layers if layer]
+    if not chooses_model(key for layer in layers for key, _ in flatten(layer.values)):
+        machine = read_machine(places.machine_record)
+        layers = [below(machine, layers), *layers] if machine else layers
+    loaded = load(layers)
     known = loaded.settings.presets()
     if loaded.settings.model not in known:  # only from the command line: others were reported and replaced
         raise BadUsage(f"there is no model {loaded.settings.model!r}; there are: {', '.join(known)}")

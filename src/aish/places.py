@@ -161,6 +161,11 @@ class Places(NamedTuple):
         return self.state / "setup.json"
 
     @property
+    def machine_record(self) -> Path:
+        """The model server that was found on this machine."""
+        return self.state / "machine.json"
+
+    @property
     def undo(self) -> Path:
         return self.state / "undo"
 

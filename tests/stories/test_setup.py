@@ -7,11 +7,18 @@ from typing import Any
 
 import pytest
 from fake_server import FakeServer, host, ollama, reply_json
+from gguf_files import CHAT, write_gguf
+from model_servers import GB, listing_server, ollama_server
 from terminal import Terminal
 from world import World
 
-from aish.commands.model_setup import SetupRecord, write_presets
+from aish.commands.model_setup import MachineRecord, SetupRecord, find_server, new_offers, write_presets
 from aish.model.discovery import FoundModel, choose_model, find_keys, find_local
+from aish.model.pull import PullFailed
+from aish.model.weights import QWEN_LARGE, QWEN_SMALL
+from aish.opening import open_settings
+from aish.settings.layers import Loaded
+from aish.views import setup
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-test-Ab3dEf6hIj9lMn2pQr5tUv8x"
@@ -205,3 +212,187 @@ def test_a_person_chooses_by_number_and_a_no_is_remembered(world: World) -> None
             terminal.enter("1")
             assert terminal.code() == 0
     assert settings(world)["model"] == "ollama"
+
+
+def settled(world: World, config: str = "") -> Loaded:
+    """The settings of this world, as a start reads them."""
+    world.configure(config)
+    return open_settings(world.places, world.directory, ())
+
+
+async def test_the_best_server_is_found_for_who_has_chosen_nothing(world: World) -> None:
+    """And it is found again when it is in the settings already."""
+    models = {"small": {"size": GB // 9}, "vectors": {"size": GB // 2}, "good": {"size": GB // 8}}
+    told = {name: {"capabilities": ["completion"]} for name in ("small", "good")}
+    server = ollama_server(models, shown={**told, "vectors": {"capabilities": ["embedding"]}})
+    with server:
+        env = {"OLLAMA_HOST": host(server)}
+        nothing = settled(world)
+        found = await find_server(nothing.settings, nothing.origins, env)
+        assert found and (found.name, found.model, found.caution) == ("ollama", "good", "")
+
+        record = MachineRecord(world.places.machine_record)
+        record.write(found)
+        again = settled(world)
+        assert again.settings.model == "ollama" and again.settings.models["ollama"].model == "good"
+        assert await find_server(again.settings, again.origins, env) == found
+
+        for config in ("model = 'embedded'", "embedded.path = '/m.gguf'"):
+            asked, chose = len(server.asked), settled(world, config)
+            assert await find_server(chose.settings, chose.origins, env) is None
+            assert len(server.asked) == asked
+
+        other = settled(world, "[models.ollama]\nendpoint = 'http://10.0.0.5:11434/v1'\n")
+        renamed = await find_server(other.settings, other.origins, env)
+        assert renamed and renamed.name == "ollama-2"
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        ollama_server({"huge": {"size": 900 * GB}}),
+        ollama_server({"cloud": {"size": 9, "remote_host": "https://cloud.example"}}),
+        listing_server("openai", {"id": "gpt"}),
+        ollama(),
+    ],
+)
+async def test_a_server_that_cannot_be_used_unasked_is_not(server: FakeServer, world: World) -> None:
+    """It has no room, or is a way to a service that may cost money."""
+    with server:
+        nothing = settled(world)
+        found = await find_server(nothing.settings, nothing.origins, {"OLLAMA_HOST": host(server)})
+
+    assert found is None or found.endpoint != f"{server.url}/v1"
+
+
+def test_the_record_of_this_machine_is_written_once_and_forgotten(world: World) -> None:
+    path = world.places.machine_record
+    record, found = (
+        MachineRecord(path),
+        FoundModel("ollama", "Ollama", "http://127.0.0.1:1/v1", "m", ("m", "n"), size=5),
+    )
+    assert record.read() is None
+    record.write(found)
+    assert record.read() == FoundModel("ollama", "Ollama", "http://127.0.0.1:1/v1", "m")
+    before = path.stat().st_ino
+    record.write(found._replace(size=6))
+    assert path.stat().st_ino == before
+    path.write_text(path.read_text(encoding="utf-8").replace("127.0.0.1", "10.0.0.1"), encoding="utf-8")
+    assert record.read() is None
+    record.write(None)
+    record.write(None)
+    assert not path.exists()
+    path.mkdir()
+    record.write(found)
+    record.write(None)
+
+
+async def test_a_server_that_is_used_by_itself_is_no_offer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are none either, then: the server has them. Keys are, because they are of another kind."""
+    monkeypatch.setenv("HOME", str(world.directory))
+    write_gguf(world.directory / ".lmstudio/models/a/b/Chat.gguf", CHAT)
+    write_gguf(world.directory / ".lmstudio/models/a/b/Huge.gguf", CHAT, size=900 * GB)
+    record, nothing = SetupRecord(world.places.setup_record), settled(world)
+    env = {"GROQ_API_KEY": KEY, "OLLAMA_MODELS": "/none", "LLAMA_CACHE": "/none", "HF_HUB_CACHE": "/none"}
+
+    with ollama_server({"m": {"size": 1000}}) as server:
+        served = await new_offers(nothing, {**env, "OLLAMA_HOST": host(server)}, record)
+        MachineRecord(world.places.machine_record).write(FoundModel("ollama", "Ollama", f"{server.url}/v1", "m"))
+        later = await new_offers(settled(world), {**env, "OLLAMA_HOST": host(server)}, record)
+    with ollama("m") as server:
+        untold = await new_offers(nothing, {**env, "OLLAMA_HOST": host(server)}, record)
+
+    assert [one.name for one in served] == [one.name for one in later] == ["groq"]
+    assert [one.name for one in untold] == ["ollama", "groq", "chat"]
+    assert await new_offers(settled(world, "model = 'embedded'"), env, record) == []
+
+
+def test_a_kept_file_is_set_up_as_an_embedded_model(world: World) -> None:
+    """The largest that fits comes first; nothing is copied."""
+    home = world.directory
+    small = write_gguf(home / ".lmstudio/models/a/b/Small-Q4.gguf", CHAT, size=1_500_000)
+    write_gguf(home / ".lmstudio/models/a/b/Huge.gguf", CHAT, size=900 * GB)
+    listed = world.aish("setup", HOME=str(home))
+    done = world.aish("setup", "small-q4", HOME=str(home))
+    again = world.aish("setup", "--json", HOME=str(home))
+
+    lines = [line.split(maxsplit=2) for line in listed.out.splitlines()]
+    about = {name: text for _, name, text in lines}
+    assert about["small-q4"] == "LM Studio keeps Small-Q4 (2 MB) on this machine"
+    assert about["huge"].endswith("Huge (900.0 GB) on this machine; it needs more memory than is free")
+    assert list(about).index("small-q4") < list(about).index("huge")
+    assert done.code == 0
+    assert settings(world) == {
+        "model": "small-q4",
+        "models": {"small-q4": {"kind": "embedded", "path": str(small)}},
+    }
+    assert [one["name"] for one in json.loads(again.out)["found"] if one["path"]] == ["huge"]
+
+
+def test_weights_are_listed_with_their_sizes_and_chosen(world: World) -> None:
+    """Those that are installed come first. They answer under the name of the embedded model."""
+    world.configure("[models.embedded]\npath = '/mine.gguf'\nwindow = 4096\n")
+    weights = world.places.models / QWEN_SMALL.file
+    weights.parent.mkdir(parents=True)
+    with weights.open("wb") as file:
+        file.truncate(QWEN_SMALL.size)
+    listed = world.aish("setup")
+    wrong = world.aish("setup", QWEN_SMALL.name, "other")
+    done = world.aish("setup", QWEN_SMALL.name)
+
+    lines = [" ".join(line.split()[1:]) for line in listed.out.splitlines()]
+    mine = next(line for line in lines if line.startswith(QWEN_SMALL.name))
+    large = next(line for line in lines if line.startswith(QWEN_LARGE.name))
+    assert mine.startswith(f"{QWEN_SMALL.name} installed: {QWEN_SMALL.name} (491 MB)")
+    assert large.startswith(f"{QWEN_LARGE.name} can be fetched: {QWEN_LARGE.name} (1.1 GB)")
+    assert lines.index(mine) < lines.index(large)
+    assert wrong.code == 2 and "is one model; give its name alone" in wrong.err
+    assert done.code == 0 and "it answers from now on" in done.out
+    assert settings(world) == {
+        "model": "embedded",
+        "models": {"embedded": {"window": 4096, "model": QWEN_SMALL.name}},
+    }
+
+
+def test_weights_that_are_missing_are_fetched_before_they_are_chosen(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If they cannot be, the settings stay as they are."""
+
+    def fail(*_: object) -> Path:
+        raise PullFailed("no network")
+
+    monkeypatch.setattr(setup, "install", fail)
+    with pytest.raises(PullFailed):
+        setup.run(world.start(), [QWEN_LARGE.name])
+    assert not world.places.config_file.exists()
+
+    fetched = list[Path]()
+    monkeypatch.setattr(setup, "install", lambda weights, directory, _: fetched.append(directory / weights.file))
+    assert setup.run(world.start(), [QWEN_LARGE.name]) == 0
+    assert fetched == [world.places.models / QWEN_LARGE.file]
+    assert settings(world)["models"] == {"embedded": {"model": QWEN_LARGE.name}}
+    assert capsys.readouterr().out.startswith(f"embedded: installed: {QWEN_LARGE.name} (1.1 GB)")
+
+
+def test_doctor_suggests_what_could_be_used(world: World) -> None:
+    """Not what answers already, nor what has no room."""
+    for name, size in (("Good", 1000), ("Huge", 900 * GB)):
+        write_gguf(world.directory / f".lmstudio/models/a/b/{name}.gguf", CHAT, size=size)
+    with ollama_server({"m": {"size": 1000}}, shown={"m": {"capabilities": ["completion"]}}) as server:
+        here, home = host(server), str(world.directory)
+        before = world.aish("doctor", OLLAMA_HOST=here, HOME=home).out
+        MachineRecord(world.places.machine_record).write(FoundModel("ollama", "Ollama", f"{server.url}/v1", "m"))
+        after = world.aish("doctor", OLLAMA_HOST=here, HOME=home).out
+
+    assert "to use it: aish setup ollama" in before and "to use it: aish setup good" in before
+    assert "aish setup huge" not in before
+    assert "ollama at" in after and "to use it: aish setup ollama" not in after
+
+
+async def test_the_shell_says_how_to_fetch_weights(world: World) -> None:
+    program = world.program()
+    reply = await world.type(world.shell(program), f":setup {QWEN_LARGE.name}")
+
+    assert f"run: aish models pull {QWEN_LARGE.name}, and then: :setup {QWEN_LARGE.name}" in str(reply)
+    assert not world.places.config_file.exists()

@@ -1,5 +1,10 @@
-"""Set up a model that was found on this machine or by a key: write its preset, and remember what was offered."""
+"""Set up a model that was found on this machine or by a key: write its preset, and remember what was offered.
 
+The best server of this machine is used by itself as long as nobody has chosen a model. `MachineRecord` remembers it for
+the next start; its preset is in no file of the user.
+"""
+
+import asyncio
 import itertools
 import json
 import os
@@ -7,10 +12,14 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from aish.model.addresses import api_root
-from aish.model.discovery import FoundModel, find_keys, find_local
-from aish.settings.key_lines import set_key
-from aish.settings.layers import Loaded
-from aish.settings.options import Settings
+from aish.model.discovery import FoundModel, find_files, find_keys, find_local, find_weights
+from aish.model.machine import look
+from aish.model.served_models import UNTOLD
+from aish.model.weights import CATALOGUE
+from aish.places import Places, home_directory, model_directories
+from aish.settings.key_lines import set_key, unset_key
+from aish.settings.layers import FOUND_HERE, Loaded, chooses_model, read_record, split_key
+from aish.settings.options import EMBEDDED, Preset, Settings
 from aish.settings.user_file import edit_settings_file
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
@@ -66,31 +75,98 @@ class SetupRecord:
             pass
 
 
+class MachineRecord:
+    """The server of this machine that answers unasked, in a small file that settings are read from.
+
+    1. It is a cache: a file that cannot be read is empty, and one that cannot be written is no trouble.
+    2. Only a server on loopback is believed, whatever the file says.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> FoundModel | None:
+        record = read_record(self._path)
+        if record is None:
+            return None
+        return FoundModel(record["name"], record["title"], record["endpoint"], record["model"], kind=record["kind"])
+
+    def write(self, found: FoundModel | None) -> None:
+        """Remember a server; None forgets it. An unchanged file is not written again."""
+        try:
+            if found is None:
+                self._path.unlink(missing_ok=True)
+                return
+            fields = ("name", "title", "endpoint", "model", "kind")
+            values = {field: getattr(found, field) for field in fields}
+            if read_record(self._path) != values:
+                replace_file(self._path, json.dumps(values).encode(), sync=False)
+        except (OSError, StoreTrouble):
+            pass
+
+
+def has_chosen(origins: Mapping[str, str]) -> bool:
+    """Has the user chosen a model? What was found on this machine is no choice."""
+    return chooses_model(key for key, origin in origins.items() if origin != FOUND_HERE)
+
+
+async def find_server(settings: Settings, origins: Mapping[str, str], env: Mapping[str, str]) -> FoundModel | None:
+    """Return the server of this machine that answers unasked: the one with the largest model. None if there is none.
+
+    None, too, if the user has chosen a model. A server that does not show that it runs models itself may be a proxy
+    to a service that costs money, so it is not used unasked.
+    """
+    if has_chosen(origins):
+        return None
+    usable = [one for one in await find_local(env) if not one.caution]
+    best = min(usable, key=lambda one: -one.size, default=None)
+    if best is None:
+        return None
+    same = [name for name, preset in settings.models.items() if _address(preset.address) == _address(best.endpoint)]
+    return best if best.name in same else _renamed(best, settings.models)
+
+
+def _own_presets(loaded: Loaded) -> dict[str, Preset]:
+    """Return the presets that the user has set up."""
+    found = {key for key, origin in loaded.origins.items() if origin == FOUND_HERE}
+    not_own = {split_key(key)[1] for key in found if key.startswith("models.")}
+    return {name: preset for name, preset in loaded.settings.models.items() if name not in not_own}
+
+
 def _identity(found: FoundModel) -> str:
-    return f"{found.endpoint} {found.api_key_env}".strip()
+    return found.path or f"{found.endpoint} {found.api_key_env}".strip()
 
 
-def nothing_found(settings: Settings) -> str:
+def nothing_found(loaded: Loaded) -> str:
     """Say that there is nothing to set up, and what to do."""
-    names = [name for name, one in settings.models.items() if one.address]
+    names = [name for name, one in _own_presets(loaded).items() if one.address]
     return _NOTHING_ELSE_FOUND.format(", ".join(names), names[0]) if names else _NOTHING_FOUND
 
 
-async def find_models(settings: Settings, env: Mapping[str, str], words: Sequence[str] = ()) -> list[FoundModel]:
-    """Return the models that could be set up: servers of this machine first, then keys. Loopback only.
+async def find_models(loaded: Loaded, env: Mapping[str, str], words: Sequence[str] = ()) -> list[FoundModel]:
+    """Return what could be set up: servers of this machine first, then keys, then files. Loopback only.
 
     What is set up already is left out, unless the user names it together with a model. None has the name of another
-    preset that is there: it would be overwritten.
+    preset that is there, which it would overwrite, nor that of another one in the list.
     """
+    own = _own_presets(loaded)
     again = words[0] if len(words) == 2 else ""
-    presets = [one for name, one in settings.models.items() if name != again]
+    presets = [one for name, one in own.items() if name != again]
     known = {_address(one.address) for one in presets if one.address}
     known |= {one.api_key_env for one in presets if one.api_key_env}
-    found = [*await find_local(env, known), *find_keys(env, known)]
-    same = _address(settings.models[again].address) if again in settings.models else ""
-    return [
-        one if one.name == again and _address(one.endpoint) == same else _renamed(one, settings.models) for one in found
-    ]
+    files = asyncio.create_task(asyncio.to_thread(_find_files, env, presets))
+    found = [*await find_local(env, known), *find_keys(env, known), *await files]
+    same = _address(own[again].address) if again in own else ""
+    taken, named = {EMBEDDED, *own, *CATALOGUE}, list[FoundModel]()
+    for one in found:
+        is_again = one.name == again and _address(one.endpoint) == same
+        named.append(one if is_again else _renamed(one, taken))
+        taken.add(named[-1].name)
+    return named
+
+
+def _find_files(env: Mapping[str, str], presets: Sequence[Preset]) -> list[FoundModel]:
+    return find_files(env, home_directory(), {os.path.expanduser(one.path) for one in presets})  # noqa: PTH111
 
 
 def _address(endpoint: str) -> str:
@@ -106,11 +182,27 @@ def _free_name(name: str, taken: Container[str]) -> str:
     return next(one for one in itertools.chain([name], others) if one not in taken)
 
 
+def weights_here(places: Places, env: Mapping[str, str]) -> list[FoundModel]:
+    """Return the weights that are installed, and those that can be fetched."""
+    return find_weights(look(places.models, env), model_directories(places, env))
+
+
 async def new_offers(loaded: Loaded, env: Mapping[str, str], record: SetupRecord) -> list[FoundModel]:
-    """Return models to offer to somebody who has set up none, without those that were offered or declined before."""
-    if loaded.settings.models or "model" in loaded.origins:
+    """Return models to offer to somebody who has chosen none, without those that were offered or declined before.
+
+    A server that is used by itself is no offer, and where there is one, neither are files.
+    """
+    if _own_presets(loaded) or has_chosen(loaded.origins):
         return []
-    return [one for one in await find_models(loaded.settings, env) if record.is_new(one)]
+    found = await find_models(loaded, env)
+    is_served = any(one.is_server and not one.caution for one in found)
+    return [one for one in found if _is_offered(one, is_served=is_served) and record.is_new(one)]
+
+
+def _is_offered(one: FoundModel, *, is_served: bool) -> bool:
+    if one.path:
+        return not one.caution and not is_served
+    return bool(one.api_key_env) or one.caution == UNTOLD
 
 
 def offer_text(found: list[FoundModel]) -> str:
@@ -119,7 +211,7 @@ def offer_text(found: list[FoundModel]) -> str:
     return f"found {what}. {':setup uses it' if len(found) == 1 else ':setup lets you choose one'}"
 
 
-def chosen(found: list[FoundModel], words: list[str], settings: Settings) -> FoundModel:
+def chosen(found: list[FoundModel], words: list[str], loaded: Loaded) -> FoundModel:
     """Return the model that the user named by number or name, with another model of its server if that is named.
 
     Raises `NotFound` and `BadUsage`.
@@ -127,13 +219,15 @@ def chosen(found: list[FoundModel], words: list[str], settings: Settings) -> Fou
     if len(words) > 2:
         raise BadUsage("expected the name of what was found, and perhaps the name of one of its models")
     named = {str(number): one for number, one in enumerate(found, start=1)} | {one.name: one for one in found}
-    if words[0] not in named and words[0] in settings.models and len(words) == 1:
+    if words[0] not in named and words[0] in _own_presets(loaded) and len(words) == 1:
         raise BadUsage(f"{words[0]} is set up already; add the name of a model to use another one: {words[0]} MODEL")
     if not found:
-        raise NotFound(nothing_found(settings))
+        raise NotFound(nothing_found(loaded))
     if words[0] not in named:
         raise NotFound(f"{words[0]} was not found; there are: {', '.join(one.name for one in found)}")
     one = named[words[0]]
+    if len(words) == 2 and one.kind == EMBEDDED:
+        raise BadUsage(f"{one.name} is one model; give its name alone")
     if len(words) == 2 and one.models and words[1] not in one.models:
         raise NotFound(f"{one.title} has no {words[1]}; it has: {', '.join(one.models[:12])}")
     return one.with_model(words[1]) if len(words) == 2 else one
@@ -144,15 +238,25 @@ def write_presets(path: Path, found: list[FoundModel], default: str) -> None:
 
     def edit(text: str) -> str:
         for one in found:
-            kind = one.kind if one.kind != "openai" else ""
-            values = {"kind": kind, "endpoint": one.endpoint, "model": one.model, "api_key_env": one.api_key_env}
-            for key, value in values.items():
-                text = set_key(text, ["models", one.name, key], value) if value else text
+            for key, value in _preset_values(one).items():
+                text = set_key(text, ["models", one.preset, key], value) if value else text
+            if one.is_weights:
+                text = unset_key(text, ["models", one.preset, "path"])
         return set_key(text, ["model"], default) if default else text
 
     edit_settings_file(path, edit)
 
 
+def _preset_values(one: FoundModel) -> dict[str, str]:
+    if one.is_weights:
+        return {"model": one.model}
+    if one.path:
+        return {"kind": one.kind, "path": one.path}
+    kind = one.kind if one.kind != "openai" else ""
+    return {"kind": kind, "endpoint": one.endpoint, "model": one.model, "api_key_env": one.api_key_env}
+
+
 def listing(found: list[FoundModel]) -> str:
     """Return the found models, one line each, with numbers to choose by."""
-    return "\n".join(f"{number:>3}  {one.name:<12} {one.about}" for number, one in enumerate(found, start=1))
+    width = max((len(one.name) for one in found), default=0)
+    return "\n".join(f"{number:>3}  {one.name:<{width}}  {one.about}" for number, one in enumerate(found, start=1))

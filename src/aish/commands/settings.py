@@ -9,7 +9,7 @@ from aish.intake.commands import Arguments, CommandOption
 from aish.intake.completion import Suggestion
 from aish.program import Program
 from aish.settings.effects import IN_WORDS, takes_effect
-from aish.settings.layers import split_key
+from aish.settings.layers import FOUND_HERE, split_key
 from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.template import toml_value
 from aish.settings.user_file import adopt, change_setting, choices, file_settings, known_key
@@ -45,7 +45,7 @@ async def _change(shell: Shell, key: str, typed: str | None) -> str:
     changed = change_setting(path, key, typed, lambda text: bool(mask(text).kinds))
     what = f"{key} = {_value(changed.value)}" if typed is not None else f"{key} is unset"
     origin = program.loaded.origins.get(key, "")
-    if origin and origin != str(path):
+    if origin not in ("", FOUND_HERE, str(path)):
         return f"{what} in {path}, but {_source(origin)} sets it to {_value(_current(program, key))} here"
     await _adopt(shell, key, removed=typed is None)
     when = takes_effect(key)

@@ -1,23 +1,39 @@
-"""Find models that this user could use: servers on this machine, and keys in the environment.
+"""Find models that this user could use: servers and files on this machine, and keys in the environment.
 
 Only loopback is contacted here, unless `choose_model` is called for a provider whose key the user wants to use.
 """
 
 import asyncio
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from aish.model.http import HttpTrouble
-from aish.model.keys import key_finder
-from aish.model.tokenizer import fetch_json, is_loopback
-from aish.values.errors import AishError
+from aish.model.kept_files import KeptFile, find_kept_files
+from aish.model.machine import Machine, available_memory, fits
+from aish.model.served_models import (
+    KOBOLDCPP,
+    LLAMA_CPP,
+    LM_STUDIO,
+    OLLAMA,
+    TOO_LARGE,
+    UNTOLD,
+    VLLM,
+    best_first,
+    list_names,
+    served_models,
+)
+from aish.model.tokenizer import is_loopback
+from aish.model.weights import CATALOGUE, Weights, find_here
 from aish.values.named_tuple import NamedTuple
 
 _LOCAL_SECONDS = 1.0  # a server on this machine answers at once, or it is busy
 _REMOTE_SECONDS = 8.0
-_LONGEST_NAME = 200  # characters of a model name that is believed
+_EMBEDDED = "embedded"  # the kind of preset for a file
+NO_DISK = "it needs more room on the disk than is free"
+_MOST_FILES, _LONGEST_PRESET = 12, 40
+_MEGABYTES_BELOW = 950_000_000  # bytes
 
 
 class FoundModel(NamedTuple):
@@ -30,17 +46,43 @@ class FoundModel(NamedTuple):
     models: tuple[str, ...] = ()  # all that the server lists
     api_key_env: str = ""  # the variable with the key; the key itself is never kept
     kind: str = "openai"  # of the preset
+    path: str = ""  # a file, for an embedded model; without it, such a model is weights of the catalogue
+    is_missing: bool = False  # weights that must be fetched first
+    size: int = 0  # bytes of the weights; 0 if it is not known
+    caution: str = ""  # why it is not used or offered unasked
 
     @property
     def about(self) -> str:
         """One line for people."""
+        but = f"; {self.caution}" if self.caution not in ("", UNTOLD) else ""
         if self.api_key_env:
             return f"{self.title}: {self.model}, with the key in {self.api_key_env}"
-        more = f" (and {len(self.models) - 1} more)" if len(self.models) > 1 else ""
-        return f"{self.title} on this machine: {self.model}{more}"
+        more = f"and {len(self.models) - 1} more" if len(self.models) > 1 else ""
+        facts = ", ".join(fact for fact in (in_gigabytes(self.size) if self.size else "", more) if fact)
+        what = f"{self.model} ({facts})" if facts else self.model
+        if self.is_weights:
+            return f"{'can be fetched' if self.is_missing else 'installed'}: {what}{but}"
+        if self.path:
+            return f"{self.title} keeps {what} on this machine{but}"
+        return f"{self.title} on this machine: {what}{but}"
+
+    @property
+    def is_server(self) -> bool:
+        """Return whether a server on this machine has it."""
+        return bool(self.endpoint) and not self.api_key_env
+
+    @property
+    def is_weights(self) -> bool:
+        """Return whether these are weights of the catalogue."""
+        return self.kind == _EMBEDDED and not self.path
+
+    @property
+    def preset(self) -> str:
+        """Return the name of the preset: weights of the catalogue belong to that of the embedded model."""
+        return _EMBEDDED if self.is_weights else self.name
 
     def with_model(self, model: str) -> "FoundModel":
-        return self._replace(model=model)
+        return self if model == self.model else self._replace(model=model, size=0, caution="")
 
 
 class _Provider(NamedTuple):
@@ -55,11 +97,11 @@ class _Provider(NamedTuple):
 
 
 _LOCAL = (
-    ("ollama", "Ollama", 11434),
-    ("llamacpp", "llama.cpp", 8080),
-    ("lm-studio", "LM Studio", 1234),
-    ("vllm", "vLLM", 8000),
-    ("koboldcpp", "KoboldCpp", 5001),
+    (OLLAMA, "Ollama", 11434),
+    (LLAMA_CPP, "llama.cpp", 8080),
+    (LM_STUDIO, "LM Studio", 1234),
+    (VLLM, "vLLM", 8000),
+    (KOBOLDCPP, "KoboldCpp", 5001),
 )
 _PROVIDERS = (
     _Provider(
@@ -120,6 +162,29 @@ _PROVIDERS = (
 )
 
 
+def find_weights(machine: Machine, directories: Sequence[Path]) -> list[FoundModel]:
+    """Return the weights of the catalogue that chat: those that are installed first, each time the largest first."""
+    chats = (weights for weights in CATALOGUE.values() if weights.chats)
+    found = [_of_weights(weights, machine, is_missing=not find_here(weights, directories)) for weights in chats]
+    return sorted(found, key=lambda one: (one.is_missing, -one.size))
+
+
+def _of_weights(weights: Weights, machine: Machine, *, is_missing: bool) -> FoundModel:
+    caution = (
+        TOO_LARGE if machine.memory < weights.memory else NO_DISK if is_missing and machine.disk < weights.disk else ""
+    )
+    return FoundModel(
+        weights.name,
+        "aish",
+        "",
+        weights.name,
+        kind=_EMBEDDED,
+        is_missing=is_missing,
+        size=weights.size,
+        caution=caution,
+    )
+
+
 def find_keys(env: Mapping[str, str], known: Set[str] = frozenset()) -> list[FoundModel]:
     """Return the providers whose key is in the environment and not in use already. No network."""
     found = []
@@ -133,21 +198,51 @@ def find_keys(env: Mapping[str, str], known: Set[str] = frozenset()) -> list[Fou
 
 
 async def find_local(env: Mapping[str, str], known: Set[str] = frozenset()) -> list[FoundModel]:
-    """Return the model servers that answer on this machine, without those in `known`. Takes at most a second."""
+    """Return the model servers that answer on this machine, without those in `known`, each with its best model.
+
+    It takes at most a second.
+    """
     wanted = [place for place in _places(env) if place[2] not in known]
-    answers = await asyncio.gather(*(_list_models(endpoint, _LOCAL_SECONDS) for _, _, endpoint in wanted))
-    found = []
-    for (name, title, endpoint), models in zip(wanted, answers, strict=True):
-        chats = [model for model in models if "embed" not in model.lower()]
-        if chats:
-            found.append(FoundModel(name, title, endpoint, chats[0], tuple(chats)))
-    return found
+    memory = available_memory()
+    found = await asyncio.gather(*(find_at(*place, memory) for place in wanted))
+    return [one for one in found if one]
+
+
+async def find_at(
+    name: str, title: str, endpoint: str, memory: int, seconds: float = _LOCAL_SECONDS
+) -> FoundModel | None:
+    """Return the best model of the server at an endpoint; None if there is no server, or none of its models chats."""
+    models = best_first(await served_models(name, endpoint, seconds, memory), memory)
+    if not models:
+        return None
+    best, names = models[0], tuple(one.name for one in models)
+    return FoundModel(name, title, endpoint, best.name, names, size=best.size, caution=best.caution(memory))
+
+
+def find_files(env: Mapping[str, str], home: Path, known: Set[str] = frozenset()) -> list[FoundModel]:
+    """Return the files that other programs keep, without those in `known`: what memory has room for comes first."""
+    memory = available_memory()
+    found = [_of_file(one, memory) for one in find_kept_files(env, home) if str(one.path) not in known]
+    return sorted(found, key=lambda one: (bool(one.caution), one.size if one.caution else -one.size))[:_MOST_FILES]
+
+
+def _of_file(one: KeptFile, memory: int) -> FoundModel:
+    name = re.sub(r"[^a-z0-9]+", "-", one.name.lower()).strip("-")[:_LONGEST_PRESET].strip("-") or _EMBEDDED
+    caution = "" if fits(one.size, memory) else TOO_LARGE
+    return FoundModel(
+        name, one.keeper, "", one.name, kind=_EMBEDDED, path=str(one.path), size=one.size, caution=caution
+    )
+
+
+def in_gigabytes(size: int) -> str:
+    """Return a size for people."""
+    return f"{size / 1e9:.1f} GB" if size >= _MEGABYTES_BELOW else f"{max(round(size / 1e6), 1)} MB"
 
 
 def _places(env: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
     """Yield name, title and endpoint of the usual servers. Ollama's may be at another port."""
     for name, title, port in _LOCAL:
-        yield name, title, _ollama_endpoint(env, port) if name == "ollama" else f"http://127.0.0.1:{port}/v1"
+        yield name, title, _ollama_endpoint(env, port) if name == OLLAMA else f"http://127.0.0.1:{port}/v1"
 
 
 def _ollama_endpoint(env: Mapping[str, str], port: int) -> str:
@@ -156,7 +251,8 @@ def _ollama_endpoint(env: Mapping[str, str], port: int) -> str:
         return usual
     try:
         parts = urlsplit(host if "//" in host else f"//{host}")
-        address = f"http://{parts.hostname or '127.0.0.1'}:{parts.port or port}/v1"
+        name = parts.hostname or "127.0.0.1"
+        address = f"http://{f'[{name}]' if ':' in name else name}:{parts.port or port}/v1"
     except ValueError:
         return usual
     return address if is_loopback(address) else usual  # others are not contacted unasked
@@ -170,25 +266,9 @@ async def choose_model(found: FoundModel, env: Mapping[str, str] = os.environ) -
     provider = next((one for one in _PROVIDERS if one.title == found.title), None)
     if provider is None or not provider.lists_models or not env.get(found.api_key_env):
         return found, ""
-    listed = await _list_models(provider.compatible or found.endpoint, _REMOTE_SECONDS, found.api_key_env)
+    listed = await list_names(provider.compatible or found.endpoint, _REMOTE_SECONDS, found.api_key_env)
     if not listed:
         return found, f"{found.title} could not be asked for its models; aish doctor checks it"
     listed = [model.removeprefix("models/") for model in listed]
     best = next((model for model in provider.models if model in listed), listed[0])
     return found._replace(model=best, models=tuple(listed)), ""
-
-
-async def _list_models(endpoint: str, seconds: float, api_key_env: str = "") -> list[str]:
-    """Return the names of the models that a server lists; none if it is not there or is another kind of server."""
-    try:
-        async with asyncio.timeout(seconds):
-            status, answer = await fetch_json("GET", f"{endpoint}/models", key_finder(env=api_key_env))
-    except (TimeoutError, HttpTrouble, AishError, OSError, ValueError):
-        return []
-    listed = answer.get("data") if status == 200 and isinstance(answer, dict) else None
-    return _names(listed) if isinstance(listed, list) else []
-
-
-def _names(listed: Sequence[Any]) -> list[str]:
-    names = [entry.get("id") for entry in listed if isinstance(entry, dict)]
-    return [name for name in names if isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST_NAME]

