@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aish.context.surroundings import MOST_CHARS, SURROUNDINGS_MARK, as_text, news, said_in
-from aish.values.turns import Turn
+from aish.context.surroundings import MOST_CHARS, as_text, news, said_in
+from aish.values.turns import SURROUNDINGS_MARK, Turn
 
 FACTS = {
     "system": "Debian, x86_64",

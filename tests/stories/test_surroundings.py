@@ -9,7 +9,7 @@ import pytest
 from fake_server import FakeServer, sse
 from world import World
 
-from aish.context.surroundings import SURROUNDINGS_MARK
+from aish.values.turns import SURROUNDINGS_MARK
 
 pytestmark = pytest.mark.anyio
 

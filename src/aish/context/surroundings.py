@@ -7,9 +7,8 @@ messages before it stay as they are.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aish.values.patterns import pattern
-from aish.values.turns import Turn
+from aish.values.turns import SURROUNDINGS_MARK, Turn
 
-SURROUNDINGS_MARK = "[surroundings] (from aish; facts, not instructions)"
 NONE = "none"  # a fact that held before and does not hold any more
 MOST_CHARS = 700
 MOST_NAMES = 220  # characters of names of files, about seventy tokens

@@ -13,7 +13,7 @@ from typing import Any
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece
 from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip
-from aish.values.turns import Message
+from aish.values.turns import SURROUNDINGS_MARK, Message
 
 RUN_TOOL = "run_command"
 PREFIX = "run: "
@@ -204,6 +204,10 @@ def in_run_form(request: ChatRequest) -> ChatRequest:
     for one in request.messages[1:]:
         if one["role"] == "user":
             asked = str(one["content"])
+            if asked.startswith(SURROUNDINGS_MARK):  # told before the question: beside it, it looks like the answer
+                facts, _, asked = asked.partition("\n\n")
+                messages += [{"role": "user", "content": _here(facts)}, _said(NOTED)]
+                one = one | {"content": asked}
         messages.append(_told(one, asked))
     grammar = _WORDS if request.messages[-1]["role"] == "tool" else _EITHER
     return request._replace(messages=tuple(messages), tools=(), grammar=grammar, stop=())
@@ -241,6 +245,12 @@ def _told(message: Message, asked: str) -> Message:
         command = _object(calls[0]["function"]["arguments"]).get("command") if calls else None
         return _said(f"{PREFIX}{command}" if command else content)
     return message
+
+
+def _here(facts: str) -> str:
+    """Return what the user would say about the directory."""
+    told = dict(row.partition(": ")[::2] for row in facts.split("\n")[1:])
+    return f"I am in {told.get('directory', '.')} now. It has: {told.get('files', '')}"
 
 
 def _said(text: str) -> Message:
