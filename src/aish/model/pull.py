@@ -28,7 +28,7 @@ from aish.values.text import byte_size
 
 _CHUNK = 1 << 20
 _DOWNLOADS = ".download"  # what is not whole yet
-_LOOK_SECONDS = 0.5  # how often to look what another process has fetched
+LOOK_SECONDS = 0.5  # how often to look what another process has fetched
 
 
 class Busy(PullFailed):
@@ -49,7 +49,7 @@ def pull_when_free(
     *,
     fetching: Progress,
     checking: Progress,
-    wait: Callable[[], object] = lambda: time.sleep(_LOOK_SECONDS),
+    wait: Callable[[], object] = lambda: time.sleep(LOOK_SECONDS),
 ) -> Path:
     """Fetch the weights, or wait while another process does, with the progress that can be seen on the disk.
 
