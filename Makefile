@@ -30,7 +30,7 @@ $(COMPILED): $(READY) $(SOURCES)
 
 # The weights of the embedded model, 98 MB, and of the search by meaning, 18 MB, kept inside $(VENV).
 $(MODEL): $(READY)
-	@$(BIN)/aish models pull --shared
+	@$(BIN)/aish models pull smollm2-135m --shared
 	@$(BIN)/aish models pull wordllama --shared
 	@touch $@
 

@@ -134,6 +134,13 @@ def test_proxies_and_certificates_are_loaded_when_a_connection_needs_them() -> N
     assert loaded & ways == set()
 
 
+def test_a_download_costs_the_shell_nothing_but_its_child() -> None:
+    """What unpacks, checks and talks to package indexes is loaded by the child process."""
+    loaded = loaded_by("import aish.model.fetching")
+
+    assert loaded & (HEAVY | {"zipfile", "urllib.request", "aish.model.pull", "aish.model.index_client"}) == set()
+
+
 def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
     """The shell itself starts without the judge, servers, undo and what a check of a model needs."""
     loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")

