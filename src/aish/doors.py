@@ -58,7 +58,7 @@ def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
 def first_screen(start: Start, width: int) -> str:
     """What a new account sees above its first prompt. No network."""
     from aish import __version__
-    from aish.model.weights import find_embedded
+    from aish.model.machine import weights_file
     from aish.views.prompt import git_branch, short_directory
     from aish.views.welcome import FirstFacts, first_screen
 
@@ -66,7 +66,7 @@ def first_screen(start: Start, width: int) -> str:
     shell = settings.commands.shell or os.environ.get("SHELL", "")  # others than these two are replaced by bash
     preset = settings.presets()[settings.model]
     chosen = preset.file(settings.embedded.path)
-    weights = find_embedded(chosen, model_directories(start.places, os.environ), preset.model)
+    weights = weights_file(chosen, preset.model, model_directories(start.places, os.environ), os.environ)
     facts = FirstFacts(
         version=__version__,
         directory=short_directory(str(directory), str(home_directory())),

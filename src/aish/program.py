@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +23,14 @@ from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
+from aish.model.machine import installed
 from aish.model.model_cards import ModelCards
+from aish.model.weights import CATALOGUE
 from aish.model.window import ContextWindows
-from aish.places import Places
+from aish.places import Places, model_directories
 from aish.prompt.table import LAYERS
 from aish.settings.layers import Loaded
-from aish.settings.options import Preset
+from aish.settings.options import EMBEDDED, Preset
 from aish.settings.trust import Trust
 from aish.values.errors import NotFound
 
@@ -151,10 +154,22 @@ class Program(Library):
         """Every preset by name; `embedded` is always there."""
         return self.settings.presets()
 
+    def stand_ins(self, name: str) -> list[str]:
+        """The installed weights that are smaller than those of a preset for which the machine chooses, by name."""
+        preset = self.presets().get(name)
+        if preset is None or preset.kind != EMBEDDED or preset.model or preset.file(self.settings.embedded.path):
+            return []
+        present = list(installed(model_directories(self.places, os.environ)))
+        names = [one.file for one in present]
+        used = self.find_weights(preset).name
+        return [one.name for one in present[names.index(used) + 1 :]] if used in names else []
+
     def backend(self, name: str) -> Backend:
-        """The preset made ready, once. Raises `NotFound`."""
+        """The preset made ready, once; installed weights have one by their name. Raises `NotFound`."""
         if name not in self._backends:
             presets = self.presets()
+            if name not in presets and name in CATALOGUE and CATALOGUE[name].chats:
+                presets[name] = Preset(kind=EMBEDDED, model=name)
             if name not in presets:
                 raise NotFound(f"there is no model {name!r}; there are: {', '.join(presets)} (see: aish models)")
             self._backends[name] = self.make_backend(self, name, presets[name])
@@ -177,6 +192,7 @@ class Program(Library):
             redaction=self.redaction,
             trust=Trust(self.places.trusted),
             open_backend=self.backend,
+            stand_ins=self.stand_ins,
             open_memory=lambda: (self.memory, self.memory_trouble),
             open_finder=lambda: self.finder,
             channels=self.channels,

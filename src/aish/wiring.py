@@ -12,13 +12,14 @@ from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
 from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
 from aish.model.known_windows import known_window
+from aish.model.machine import weights_file
 from aish.model.openai_chat import OpenAIChat
 from aish.model.prompt_states import PromptStates
 from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import find_embedded, prompt_form
+from aish.model.weights import prompt_form
 from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
@@ -33,7 +34,7 @@ def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Pr
 
     def weights(preset: Preset) -> Path:
         chosen = preset.file(loaded.settings.embedded.path)
-        return find_embedded(chosen, model_directories(places, os.environ), preset.model)
+        return weights_file(chosen, preset.model, model_directories(places, os.environ), os.environ)
 
     return Program(
         loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, redaction=redaction, cwd=cwd

@@ -14,8 +14,7 @@ from world import World
 
 from aish.commands.model_setup import MachineRecord, SetupRecord, find_server, new_offers, write_presets
 from aish.model.discovery import FoundModel, choose_model, find_keys, find_local
-from aish.model.pull import PullFailed
-from aish.model.weights import QWEN_LARGE, QWEN_SMALL
+from aish.model.weights import QWEN_LARGE, QWEN_SMALL, PullFailed
 from aish.opening import open_settings
 from aish.settings.layers import Loaded
 from aish.views import setup

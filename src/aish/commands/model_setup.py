@@ -24,6 +24,7 @@ from aish.settings.user_file import edit_settings_file
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 
+_WEIGHTS = "weights"  # in the record, in place of the address of a server
 _NOTHING_FOUND = (
     "no model server answers on this machine, and no key of a provider is in the environment; start a server such as "
     "Ollama, or export a key such as OPENAI_API_KEY, and try again"
@@ -66,9 +67,20 @@ class SetupRecord:
     def decline(self, found: list[FoundModel]) -> None:
         self._note("declined", found)
 
+    def decline_weights(self) -> None:
+        """Remember that the user wants no weights to be fetched unasked."""
+        self._add("declined", [_WEIGHTS])
+
+    @property
+    def declined_weights(self) -> bool:
+        return _WEIGHTS in self._read().get("declined", ())
+
     def _note(self, key: str, found: list[FoundModel]) -> None:
+        self._add(key, [_identity(one) for one in found])
+
+    def _add(self, key: str, identities: list[str]) -> None:
         record = self._read()
-        record[key] = list(dict.fromkeys([*record.get(key, ()), *map(_identity, found)]))
+        record[key] = list(dict.fromkeys([*record.get(key, ()), *identities]))
         try:
             replace_file(self._path, json.dumps(record).encode(), sync=False)
         except StoreTrouble:

@@ -71,6 +71,7 @@ class Services(NamedTuple):
     redaction: Redaction
     trust: Trust
     open_backend: Callable[[str], Backend]
+    stand_ins: Callable[[str], Sequence[str]]  # smaller models, if this one cannot be loaded
     open_memory: Callable[[], tuple[Memory, str]]  # the text says why memory is read-only, if it is
     open_finder: Callable[[], Finder]
     channels: Channels

@@ -167,7 +167,9 @@ class Session:
             if re.search(rule.get("match", ""), question):  # validated when settings are loaded
                 first = rule["model"]
                 break
-        return [first, *(name for name in self.settings.fallback if name != first)]
+        named = [first, *(name for name in self.settings.fallback if name != first)]
+        smaller = [other for name in named for other in self.services.stand_ins(name)]
+        return [*named, *(name for name in smaller if name not in named)]
 
     async def size(
         self, backend: Backend, blocks: Sequence[Block], tools: Sequence[Tool[Any]], front: Sequence[Block] = ()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aish.model.weights import QWEN_LARGE, QWEN_SMALL, SMOLLM2, Weights
+from aish.model.weights import CATALOGUE, QWEN_LARGE, QWEN_SMALL, SMOLLM2, Weights, find_embedded, find_here
 from aish.values.named_tuple import NamedTuple
 
 _BEST_FIRST = (QWEN_LARGE, QWEN_SMALL)
@@ -41,9 +41,32 @@ def default_weights(machine: Machine, present: Collection[str] = ()) -> Weights:
 
 
 def best_present(machine: Machine, present: Sequence[Weights]) -> Weights | None:
-    """Return the largest installed weights that memory has room for; the smallest if it has room for none."""
+    """Return the largest installed weights that memory has room for; the smallest if it has room for none.
+
+    In CI it is always the smallest.
+    """
     ordered = sorted((one for one in present if one.chats), key=lambda one: one.size, reverse=True)
+    if machine.is_ci:
+        return ordered[-1] if ordered else None
     return next((one for one in ordered if machine.memory >= one.memory), ordered[-1] if ordered else None)
+
+
+def installed(directories: Sequence[Path]) -> list[Weights]:
+    """Return the weights that can answer and are in these directories or with the installation, the largest first."""
+    present = [one for one in CATALOGUE.values() if one.chats and find_here(one, directories)]
+    return sorted(present, key=lambda one: one.size, reverse=True)
+
+
+def weights_file(chosen: str, name: str, directories: Sequence[Path], env: Mapping[str, str]) -> Path:
+    """Return the file of an embedded model: one of the user's own, weights by name, or the usual ones.
+
+    The usual ones are the best that are installed and fit; without any, where the right ones for this machine would be.
+    """
+    if chosen or name:
+        return find_embedded(chosen, directories, name)
+    machine = look(directories[0], env)
+    weights = best_present(machine, installed(directories)) or default_weights(machine)
+    return find_here(weights, directories) or directories[0] / weights.file
 
 
 def fits(size: int, memory: int) -> bool:

@@ -57,6 +57,7 @@ class Weights(NamedTuple):
     title: str = ""  # its name for people
     makers: str = ""
     licence: str = ""  # of SPDX
+    caution: str = ""  # what its answers are worth
 
     @property
     def parts(self) -> tuple[WheelPart, ...]:
@@ -84,6 +85,7 @@ SMOLLM2 = Weights(
     memory=500_000_000,
     disk=250_000_000,
     title="SmolLM2-135M",
+    caution="a toy for tests: expect nonsense",
     makers="Hugging Face",
     licence="Apache-2.0",
 )
@@ -141,6 +143,7 @@ QWEN_SMALL = Weights(
     memory=1_200_000_000,
     disk=1_200_000_000,
     title="Qwen2.5-Coder-0.5B",
+    caution="good for commands, often wrong about facts",
     makers="Qwen team, Alibaba Cloud",
     licence="Apache-2.0",
 )

@@ -295,6 +295,9 @@ class Embedded(Section):
     threads: int = option(0, "Number of threads; 0: chosen automatically.")
     path: str = option("", "A .gguf file to use instead of the one that `aish models pull` fetched.")
     warm: bool = option(True, "Load it in the background once the prompt is shown.")
+    fetch: bool = option(
+        True, "Fetch better weights when the shell is first used, if no model was chosen and no server answers here."
+    )
 
 
 class View(Section):

@@ -50,6 +50,16 @@ class Editor(Protocol):
     def show_above(self, write: Callable[[], object]) -> None:
         """Write above the line that is being typed."""
 
+    def show_below(self, text: str) -> None:
+        """Show a line below the one that is being typed, until it is replaced; empty: none."""
+
+    def on_key(self, key: str, act: Callable[[], object]) -> None:
+        """Call a function when this key is pressed at the prompt."""
+
+    @property
+    def typed(self) -> str:
+        """What was on the line when it was left with Ctrl-C."""
+
 
 class PlainEditor:
     """Reads standard input line by line; shows the prompt only on a terminal."""
@@ -71,6 +81,16 @@ class PlainEditor:
 
     def show_above(self, write: Callable[[], object]) -> None:
         write()
+
+    def show_below(self, text: str) -> None:
+        """Do nothing: there is one line."""
+
+    def on_key(self, key: str, act: Callable[[], object]) -> None:
+        """Do nothing: there are only lines."""
+
+    @property
+    def typed(self) -> str:
+        return ""
 
     @property
     def is_reading(self) -> bool:

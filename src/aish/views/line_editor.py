@@ -115,6 +115,7 @@ class LineEditor:
         under_prompt.children.append(to_container(self._list.container()))
         self._session.default_buffer.on_text_changed += self._tell_reason
         self._text = ""  # what the next line starts with
+        self._key_bindings, self._reason, self._below = keys, "", ""
 
     @property
     def app(self) -> Application[str]:
@@ -132,7 +133,8 @@ class LineEditor:
             self._session.editing_mode = EditingMode.VI if chosen == "vi" else EditingMode.EMACS
         pieces = to_formatted_text(ANSI(prompt))
         self._prompts = {kind: self._prompt_with(kind, pieces) for kind in self._signs}
-        self._session.bottom_toolbar = None
+        self._reason = ""
+        self._show_bottom()
         text, self._text = self._text, ""
         return await self._session.prompt_async(default=text)
 
@@ -204,9 +206,27 @@ class LineEditor:
         grouped = groupby(signed, key=itemgetter(0))
         return [(style, "".join(text for _, text in group)) for style, group in grouped]
 
+    def show_below(self, text: str) -> None:
+        self._below = text
+        self._show_bottom()
+        if self.is_reading:
+            self.app.invalidate()
+
+    def on_key(self, key: str, act: Callable[[], object]) -> None:
+        self._key_bindings.add(key)(lambda event: act())
+
+    @property
+    def typed(self) -> str:
+        return self._session.default_buffer.text
+
     def _tell_reason(self, buffer: Buffer) -> None:
         kind, reason = self._line.of(buffer.text)
-        self._session.bottom_toolbar = for_terminal(reason) if kind == "ask" and reason else None
+        self._reason = reason if kind == "ask" else ""
+        self._show_bottom()
+
+    def _show_bottom(self) -> None:
+        """Show why a line is unclear, else what goes on in the background."""
+        self._session.bottom_toolbar = for_terminal(self._reason or self._below) or None
 
 
 class _LineKind:

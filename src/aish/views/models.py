@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from aish.model.addresses import model_identity
+from aish.model.machine import best_present, default_weights, installed, look, weights_file
 from aish.model.model_cards import ModelCards, tools_word
 from aish.model.weights import (
     CATALOGUE,
     SMOLLM2,
     Weights,
     find,
-    find_embedded,
     find_here,
     missing_weights,
     shared_directory,
@@ -59,26 +59,16 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
         return doors.check(options.name or doors.start.settings.model, options.json)
     if options.name and options.name not in CATALOGUE:
         raise BadUsage(f"there are no weights {options.name!r}; there are: {', '.join(CATALOGUE)}")
-    weights = CATALOGUE[options.name] if options.name else _usual_weights()
     directory = shared_directory() if options.shared else doors.start.places.models
+    weights = CATALOGUE[options.name] if options.name else default_weights(look(directory, os.environ))
     here = model_directories(doors.start.places, os.environ)
     present = find(weights, [directory]) if options.shared else find_here(weights, here)
     path = present or doors.install(weights, directory, options.source)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
     if weights.chats:
-        others = [one for one in CATALOGUE.values() if one.chats and find_here(one, here)]
-        Screen().note(_how_to_use(doors.start.settings, weights, path, is_best=_best([weights, *others]) is weights))
+        best = best_present(look(directory, os.environ), installed(here))
+        Screen().note(_how_to_use(doors.start.settings, weights, path, is_best=best is weights))
     return OK
-
-
-def _usual_weights() -> Weights:
-    """What a pull without a name fetches."""
-    return SMOLLM2
-
-
-def _best(installed: Sequence[Weights]) -> Weights:
-    """Of installed weights, those that the embedded model uses by itself."""
-    return max(installed, key=lambda weights: weights.size)
 
 
 def _how_to_use(settings: Settings, weights: Weights, path: Path, *, is_best: bool) -> str:
@@ -111,7 +101,8 @@ def _list(start: Start, *, as_json: bool) -> int:
     for name, preset in start.settings.presets().items():
         where, model, weights, run_form = preset.address, preset.model, "", False
         if preset.kind == EMBEDDED:
-            path = find_embedded(preset.file(start.settings.embedded.path), directories, preset.model)
+            chosen = preset.file(start.settings.embedded.path)
+            path = weights_file(chosen, preset.model, directories, os.environ)
             where = str(path) if path.is_file() else missing_weights(path)
             model = weights = path.name
             run_form = wants_run_form(path, preset.tools)

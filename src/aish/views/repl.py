@@ -31,6 +31,7 @@ from aish.views.answers import AnswerScreen
 from aish.views.command_history import CommandHistory
 from aish.views.command_lines import CommandLines
 from aish.views.crash import file_report
+from aish.views.default_model import DefaultModel
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
@@ -98,6 +99,9 @@ class Repl:
         )
         self._offering: asyncio.Task[None] | None = None
         self._offers: list[FoundModel] = []  # models that the user has not been told about yet
+        self._news: list[str] = []  # of the default model, likewise
+        self._default = DefaultModel(self._shell, editor, screen, self._tell_news)
+        self._default.arrived = lambda: self._jobs.start("start", self._shell.session)
 
     def run(self) -> int:
         """Run the shell. Return the exit code: of the last line on a pipe, otherwise that of `exit`."""
@@ -158,6 +162,8 @@ class Repl:
                 if not self._interactive:
                     raise
                 print()
+                if not self._editor.typed:
+                    self._default.refuse()
             except EOFError:
                 return None
             finally:
@@ -167,6 +173,7 @@ class Repl:
     async def _close(self) -> None:
         """Stop the jobs and close the program, even if Ctrl-C comes in between."""
         try:
+            await self._default.close()
             await self._jobs.close()
         finally:
             await self._program.close()
@@ -326,6 +333,7 @@ class Repl:
                 self._screen.note(str(error), warning=True)
 
     async def _ask(self, text: str) -> int:
+        await self._default.ready()
         self._jobs.person_first()
         done = await self._worker.ask(text)
         self._lines.failed = self._worker.failed
@@ -339,6 +347,7 @@ class Repl:
             self._screen.note(notice.text, warning=notice.warning)
         self._jobs.start("start", session)
         if self._interactive and session.remembers:
+            self._default.begin()
             self._offering = asyncio.get_running_loop().create_task(self._offer_models())
 
     async def _offer_models(self) -> None:
@@ -349,12 +358,23 @@ class Repl:
         if self._offers and self._editor.is_reading:
             self._editor.show_above(self._tell_offers)
 
+    def _tell_news(self, text: str) -> None:
+        """Tell something about the default model above the line being typed, or before the next one."""
+        self._news.append(text)
+        if self._editor.is_reading:
+            self._editor.show_above(self._tell_offers)
+
     def _tell_offers(self) -> None:
-        """Offer the models that were found. Before the prompt is drawn, an earlier one may be on the line."""
+        """Tell what was found. Before the prompt is drawn, an earlier one may be on the line."""
         offers, self._offers = self._offers, []
+        news, self._news = self._news, []
+        if not (offers or news):
+            return
+        sys.stdout.write("" if isinstance(self._editor, PlainEditor) else "\r\x1b[K")
+        sys.stdout.flush()
+        for text in news:
+            self._screen.note(text)
         if offers:
-            sys.stdout.write("" if isinstance(self._editor, PlainEditor) else "\r\x1b[K")
-            sys.stdout.flush()
             self._screen.note(offer_text(offers))
             SetupRecord(self._program.places.setup_record).offer(offers)
 
