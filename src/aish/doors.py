@@ -59,6 +59,7 @@ def first_screen(start: Start, width: int) -> str:
     """What a new account sees above its first prompt. No network."""
     from aish import __version__
     from aish.model.machine import weights_file
+    from aish.model.weights import known_weights
     from aish.views.prompt import git_branch, short_directory
     from aish.views.welcome import FirstFacts, first_screen
 
@@ -75,6 +76,7 @@ def first_screen(start: Start, width: int) -> str:
         model=settings.model,
         preset=preset,
         installed=weights.is_file(),
+        weights=known.label if (known := known_weights(weights)) and known.run_form and weights.is_file() else "",
     )
     return first_screen(facts, width)
 

@@ -159,7 +159,7 @@ class Program(Library):
         preset = self.presets().get(name)
         if preset is None or preset.kind != EMBEDDED or preset.model or preset.file(self.settings.embedded.path):
             return []
-        present = list(installed(model_directories(self.places, os.environ)))
+        present = installed(model_directories(self.places, os.environ))
         names = [one.file for one in present]
         used = self.find_weights(preset).name
         return [one.name for one in present[names.index(used) + 1 :]] if used in names else []
@@ -169,7 +169,7 @@ class Program(Library):
         if name not in self._backends:
             presets = self.presets()
             if name not in presets and name in CATALOGUE and CATALOGUE[name].chats:
-                presets[name] = Preset(kind=EMBEDDED, model=name)
+                presets = {**presets, name: Preset(kind=EMBEDDED, model=name)}
             if name not in presets:
                 raise NotFound(f"there is no model {name!r}; there are: {', '.join(presets)} (see: aish models)")
             self._backends[name] = self.make_backend(self, name, presets[name])

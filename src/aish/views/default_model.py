@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from aish.commands.model_setup import MachineRecord, SetupRecord, find_server, has_chosen
 from aish.commands.shell import Shell
+from aish.jobs.warm_up import warm_up
 from aish.model.discovery import FoundModel
 from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
@@ -19,6 +20,7 @@ from aish.values.text import byte_size
 from aish.views.answers import AnswerScreen
 from aish.views.editor import Editor
 
+_WAITS = "the question waits: "
 _SPEED_SECONDS = 3.0  # until the announcement can say how long a download takes
 SMALLER_KEY = "f2"
 
@@ -35,7 +37,8 @@ class DefaultModel:
         self._task: asyncio.Task[None] | None = None
         self._fetch: Fetch | None = None
         self._wanted: list[Weights] = []  # in the order in which they are tried
-        self.arrived: Callable[[], object] = lambda: None  # new weights are there
+        self._step = "looking for a model"
+        self.is_awaited = False  # a question waits, and the terminal has its status line
 
     def begin(self) -> None:
         """Look for the model in the background."""
@@ -53,11 +56,13 @@ class DefaultModel:
             return
         status = self._screen.status
         status.begin(self._progress())
+        self.is_awaited = True
         try:
             while not self._task.done():
                 await asyncio.wait([self._task], timeout=0.5)
                 status.update(self._progress())
         finally:
+            self.is_awaited = False
             status.stop()
 
     def _own_names(self) -> set[str]:
@@ -66,8 +71,8 @@ class DefaultModel:
         return {EMBEDDED, *([record.name] if record else [])}
 
     def _progress(self) -> str:
-        room = self._screen.width - len("the question waits: ") - 12
-        return f"the question waits: {self._fetch.status(room)}" if self._fetch else "looking for a model"
+        room = self._screen.width - len(_WAITS) - 12
+        return f"{_WAITS}{self._fetch.status(room)}" if self._fetch else self._step
 
     def take_smaller(self) -> None:
         """Fetch the smaller weights instead."""
@@ -172,7 +177,8 @@ class DefaultModel:
         await self._shell.program.close_backend(EMBEDDED)
         caution = f" ({weights.caution})" if weights.caution else ""
         self._tell(f"{weights.label} is here and answers from now on{caution}")
-        self.arrived()
+        self._step = "the model reads its instructions, once on this machine"
+        await warm_up(self._shell.session)
         return True
 
     def _announcement(self, weights: Weights, seconds: float | None) -> str:

@@ -101,7 +101,6 @@ class Repl:
         self._offers: list[FoundModel] = []  # models that the user has not been told about yet
         self._news: list[str] = []  # of the default model, likewise
         self._default = DefaultModel(self._shell, editor, screen, self._tell_news)
-        self._default.arrived = lambda: self._jobs.start("start", self._shell.session)
 
     def run(self) -> int:
         """Run the shell. Return the exit code: of the last line on a pipe, otherwise that of `exit`."""
@@ -360,6 +359,10 @@ class Repl:
 
     def _tell_news(self, text: str) -> None:
         """Tell something about the default model above the line being typed, or before the next one."""
+        if self._default.is_awaited:
+            self._screen.status.clear()
+            self._screen.note(text)
+            return
         self._news.append(text)
         if self._editor.is_reading:
             self._editor.show_above(self._tell_offers)

@@ -28,6 +28,7 @@ class FirstFacts(NamedTuple):
     model: str  # the name of the preset
     preset: Preset
     installed: bool = True  # are the weights of the embedded model here?
+    weights: str = ""  # the title of those that the machine chose, if they are here and no toy
 
 
 def first_screen(facts: FirstFacts, width: int) -> str:
@@ -42,18 +43,19 @@ def first_screen(facts: FirstFacts, width: int) -> str:
 
 
 def _model(facts: FirstFacts) -> str:
-    if facts.preset.kind == EMBEDDED:
-        if not facts.installed:
-            if facts.preset.model:
-                return f"none yet. `aish models pull {facts.preset.model}` fetches it, `:setup` finds others"
-            return "none yet. `aish models pull` fetches a small one for trying, `:setup` finds others"
-        own = facts.preset.model or facts.preset.path.rpartition("/")[2]
-        if own:
+    preset = facts.preset
+    if preset.kind == EMBEDDED:
+        own = preset.model or preset.path.rpartition("/")[2]
+        if own and facts.installed:
             return f"{facts.model} ({own}), which runs inside aish"
-        return "embedded, a toy of 135 million parameters for trying. `:setup` finds a better one"
-    if facts.preset.kind == "scripted":
+        if own:
+            return f"none yet. `aish models pull {own}` fetches it, `:setup` finds others"
+        if facts.weights:
+            return f"{facts.weights}, which runs inside aish. `:setup` lists others"
+        return "the best one for this machine: a server that runs here, or one that is fetched while you work"
+    if preset.kind == "scripted":
         return f"{facts.model}, which plays a script"
-    return f"{facts.model} ({facts.preset.model or facts.model} at {facts.preset.address or 'no address'})"
+    return f"{facts.model} ({preset.model or facts.model} at {preset.address or 'no address'})"
 
 
 def _columns(rows: "list[tuple[str, str]] | tuple[tuple[str, str], ...]", width: int) -> list[str]:
