@@ -8,8 +8,17 @@ from aish.conversation.session import Session
 from aish.prompt.base import BaseLayer
 from aish.prompt.goal import GoalLayer
 from aish.prompt.summary import SummaryLayer
+from aish.values.prompt_form import PromptForm
 
-_NO_SESSION = cast(Session, None)  # these layers look at none
+
+class _AnySession:
+    """These layers ask a session only for what its model is sent."""
+
+    def prompt_form(self, turn: object = None) -> PromptForm:
+        return "full"
+
+
+_NO_SESSION = cast(Session, _AnySession())
 
 
 def base_block() -> Block:

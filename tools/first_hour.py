@@ -115,8 +115,9 @@ def _ask(question: dict[str, Any], directory: Path, workshop: Workshop, terminal
     _enter(terminal, f"?{question['question']}")
     answer = _answer(_turns(workshop)[len(before) :], time.monotonic() - began)
     if question.get("how") == "remember":
+        asked = terminal.raw.count(b"[y/N]")
         terminal.enter(":memory clear")
-        terminal.wait_for("[y/N]")
+        terminal.wait_times(b"[y/N]", asked + 1)
         terminal.enter("y")
         terminal.wait_prompt()
     return _judge(question, answer, directory)

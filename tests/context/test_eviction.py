@@ -24,6 +24,7 @@ limits_of_any_kind = st.builds(
     max_turns=st.integers(min_value=0, max_value=15),
     token_budget=st.integers(min_value=0, max_value=100),
     max_bytes=st.integers(min_value=0, max_value=60),
+    evict_to=st.just(1.0),
 )
 
 

@@ -5,7 +5,7 @@ from world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
-BUDGET = 420
+BUDGET = 300
 SLACK = 25  # tolerance in tokens: chat template markers and word boundaries
 QUESTIONS = [
     "Tell me something about the harbour of Hamburg and the ships that come and go there in the winter months.",
@@ -22,7 +22,7 @@ async def test_exchanges_leave_the_prompt_when_the_server_would_count_more_than_
     program = world.program(
         {
             "model": "small",
-            "context": {"token_budget": BUDGET, "summarize_evicted": False},
+            "context": {"token_budget": BUDGET, "summarize_evicted": False, "evict_to": 1.0},
             "models": {"small": {"kind": "embedded", "max_tokens": 40}},
         }
     )

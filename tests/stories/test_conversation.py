@@ -103,7 +103,7 @@ async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_afte
     """By the server's own count, the prompt fits, and with one more exchange it would not."""
     budget = len(BASE) + 912  # for three exchanges and a question; the server counts characters
     with counting("y" * 100) as server:
-        session = talk_to(world, server, context={"token_budget": budget})
+        session = talk_to(world, server, context={"token_budget": budget, "evict_to": 1.0})
         lines = [(await world.ask(session, f"{number}" * 100)).notices for number in range(1, 8)]
         prompts = [asked.json["messages"] for asked in server.chats()]
 
@@ -116,6 +116,23 @@ async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_afte
             assert tokens_of(prompt) + exchange > budget
     assert [bool(notices) for notices in lines] == [False] * 4 + [True] + [False] * 2  # said once
     assert all([m["role"] for m in prompt[1:]] == ["user", "assistant"] * 3 + ["user"] for prompt in prompts[4:])
+
+
+@pytest.mark.proves("T15", "X8")
+async def test_turns_leave_rarely_and_many_at_once(world: World) -> None:
+    """After each eviction the server reads again what follows. By default a quarter of the budget is free then."""
+    budget = len(BASE) + 4 * 1000
+    with counting("y" * 100) as server:
+        session = talk_to(world, server, context={"token_budget": budget})
+        for number in range(40):
+            await world.ask(session, f"{number % 10}" * 100)
+        prompts = [asked.json["messages"] for asked in server.chats()]
+
+    sizes = [tokens_of(prompt) for prompt in prompts]
+    dropped = [after for before, after in zip(sizes, sizes[1:], strict=False) if after < before]
+    assert 2 <= len(dropped) <= 8
+    assert all(size <= budget * 3 // 4 for size in dropped) and max(sizes) > budget * 3 // 4
+    assert max(sizes) <= budget
 
 
 @pytest.mark.proves("T15")

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
 @pytest.mark.proves("S22", "S23", "S32", "X2")
 async def test_the_embedded_model_keeps_the_notes_and_gets_them_back(world: World) -> None:
-    """It is tiny, so the program checks every line; the user's own words come back in any case."""
+    """It needs its time for questions, so the program keeps the state by itself; the user's own words come back."""
     now = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
     settings = {
         "model": "small",
@@ -36,7 +36,8 @@ async def test_the_embedded_model_keeps_the_notes_and_gets_them_back(world: Worl
         await finish_conversation(session, seconds=60)
         await keep_facts(session)
     log = [(event.job, event.outcome, event.reason) for event in session.notes.events()]
-    assert session.notes.queue.waiting() == [] or any(outcome == "failed" for _, outcome, _ in log), log
+    assert ("lasting facts", "skipped") in {(job, outcome) for job, outcome, _ in log}, log
+    assert session.notes.queue.waiting()  # for a model that has time for it
     assert session.notes.exists("history")
     await program.close()
 

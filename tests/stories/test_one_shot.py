@@ -7,6 +7,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from fake_server import FakeServer, Say, sse
@@ -108,10 +109,13 @@ def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
         "state": "complete",
         "model": "srv (qwen)",
         "conversation": journal.stem,
-        "usage": {"prompt_tokens": 250, "completion_tokens": 7},
+        "usage": {"prompt_tokens": 250, "read_tokens": 250, "cached_tokens": 0, "completion_tokens": 7},
+        "timing": {"load_ms": None, "first_word_ms": ANY, "total_ms": ANY},
         "dollars": pytest.approx(264e-6),
         "error": None,
     }
+    timing = json.loads(ran.out)["timing"]
+    assert 0 < timing["first_word_ms"] <= timing["total_ms"]
 
 
 @pytest.mark.proves("P11")

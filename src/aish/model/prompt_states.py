@@ -4,7 +4,6 @@ llama.cpp writes and reads the files, and aborts on one that is cut or damaged. 
 its bytes, and a file that does not fit its name is removed instead of being used.
 """
 
-import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -98,11 +97,15 @@ class PromptStates:
 
 
 def _key(about: tuple[str, ...]) -> str:
+    import hashlib  # here, because it loads OpenSSL, and most questions go to a server
+
     return hashlib.sha256("\0".join(about).encode()).hexdigest()[:24]
 
 
 def _name(about: tuple[str, ...], path: Path) -> str:
     """Return the name that a file with these bytes has."""
+    import hashlib  # as above
+
     with path.open("rb") as file:
         return f"{_key(about)}-{hashlib.file_digest(file, 'sha256').hexdigest()[:40]}{_ENDING}"
 
