@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import terminal as terminals
 from workshop import AtGate, Workshop
 
-_SECONDS = 300.0  # for one answer of a slow model
+_SECONDS = 120.0  # for one answer of a slow model
 _KINDS = ("fact", "task", "true", "told")
 
 
@@ -86,6 +86,7 @@ def _environment(options: argparse.Namespace) -> dict[str, str]:
     env = {"AISH_SET_MODEL": "mine", "AISH_SET_MODELS__MINE__KIND": "embedded", "AISH_SET_MODELS__MINE__PATH": weights}
     env |= {"AISH_SET_EMBEDDED__THREADS": "0", "AISH_SET_CONTEXT__SURROUNDINGS": "true"}  # as for people
     env |= {"AISH_SET_CONTEXT__TOKEN_BUDGET": "auto", "AISH_SET_COMMANDS__ROUNDS": "8"}
+    env |= {"AISH_SET_COMMANDS__UNASKED_SECONDS": "15", "PAGER": "cat", "GIT_PAGER": "cat"}
     return env | ({"PYTHONPATH": str(options.source.resolve())} if options.source else {})
 
 
@@ -128,8 +129,11 @@ def _enter(terminal: AtGate, line: str) -> None:
     terminal.watch(0.3)
     try:
         terminal.agree()
-    except AssertionError:
-        terminal.type("\x03")
+    except (AssertionError, IndexError):  # a command that waits for keys, or has the whole screen
+        for keys in ("\x03", "q", "\x1b:q!\r", "\x03"):
+            terminal.type(keys)
+            terminal.watch(0.5)
+        terminal.enter("")
         terminal.wait_prompt()
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from aish.agent.tool import schema
-from aish.model.run_form import FIXED, RunReader, in_run_form, is_in_form, known_answer, openings
+from aish.model.run_form import FIXED, RunReader, asks_about, in_run_form, is_in_form, known_answer, openings
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
 
 RUN = schema("run_command", "", {"command": {"type": "string"}}, ["command"])
@@ -154,3 +154,31 @@ def test_a_command_in_backquotes_is_the_command() -> None:
     """Models write it so in words."""
     [_, call, _] = read(["run: `df -h`"])
     assert isinstance(call, ToolPiece) and json.loads(call.arguments) == {"command": "df -h"}
+
+
+@pytest.mark.parametrize(
+    ("question", "command", "about"),
+    [
+        ("what does rm -rf build do?", "rm -rf build", True),
+        ("what does  rm -rf  build do", "rm -rf build", True),
+        ("What does `git reset --hard` do?", "git reset --hard", True),
+        ("what does chmod -R 777 . do? don't run it", "chmod -R 777 .", True),
+        ("is rm -rf build safe", "rm -rf build", True),
+        ("run make test", "make test", False),
+        ("rm -rf build", "rm -rf build", False),
+        ("what is the date?", "date", False),
+        ("delete the folder build", "rm -rf build", False),
+    ],
+)
+def test_a_command_that_the_question_asks_about_is_told_from_one_that_is_ordered(
+    question: str, command: str, *, about: bool
+) -> None:
+    """Small models run what they should explain."""
+    assert asks_about(question, command) is about
+
+
+def test_such_a_command_is_not_run() -> None:
+    """The model is asked again, for words."""
+    reader = RunReader(can_run=True, question="what does rm -rf build do?")
+    events = [one for event in (TextPiece("run: rm -rf build"), Finished()) for one in reader.read(event)]
+    assert (events, reader.only_repeats) == ([], True)

@@ -1,5 +1,6 @@
 """What the model is sent in a conversation: held output, evicted turns, failed and truncated answers."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -129,7 +130,7 @@ async def test_turns_leave_rarely_and_many_at_once(world: World) -> None:
         prompts = [asked.json["messages"] for asked in server.chats()]
 
     sizes = [tokens_of(prompt) for prompt in prompts]
-    dropped = [after for before, after in zip(sizes, sizes[1:], strict=False) if after < before]
+    dropped = [after for before, after in pairwise(sizes) if after < before]
     assert 2 <= len(dropped) <= 8
     assert all(size <= budget * 3 // 4 for size in dropped) and max(sizes) > budget * 3 // 4
     assert max(sizes) <= budget

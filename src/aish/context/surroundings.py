@@ -11,7 +11,7 @@ from aish.values.turns import SURROUNDINGS_MARK, Turn
 
 NONE = "none"  # a fact that held before and does not hold any more
 MOST_CHARS = 700
-MOST_NAMES = 220  # characters of names of files, about seventy tokens
+MOST_NAMES = 320  # characters of names of files, about a hundred tokens
 TIME, FILES = "time", "files"
 _MINUTES = pattern(r"(?<=\d\d):\d\d")
 

@@ -17,7 +17,16 @@ from typing import IO, Any
 from aish.model.http import HttpTrouble, Patience
 from aish.model.openai_chat import OpenAIChat
 from aish.model.prompt_states import PromptStates
-from aish.model.run_form import RUN_TOOL, RunReader, in_run_form, is_in_form, known_answer, openings
+from aish.model.run_form import (
+    RUN_TOOL,
+    RunReader,
+    in_run_form,
+    in_words,
+    is_in_form,
+    known_answer,
+    openings,
+    question_of,
+)
 from aish.model.tokenizer import fetch_json
 from aish.model.weights import SMOLLM2, missing_weights
 from aish.storage.files import make_directory, private_opener
@@ -209,7 +218,8 @@ class EmbeddedModel:
         reader, chat = None, self._chat(address)
         if in_form:
             can_run = any(tool["function"]["name"] == RUN_TOOL for tool in request.tools)
-            request, reader = in_run_form(request), RunReader(can_run=can_run)
+            reader = RunReader(can_run=can_run, question=question_of(request))
+            request = in_run_form(request)
             if self._temperature is None:
                 chat.temperature = 0.0  # the same question gives the same command
             is_first = await self._state.restore(request, address)
@@ -219,6 +229,10 @@ class EmbeddedModel:
                 read = _read_tokens(event, read)
                 for one in reader.read(event) if reader else [event]:
                     yield one
+        if reader and reader.only_repeats:
+            async with aclosing(chat.stream(in_words(request))) as events:
+                async for event in events:
+                    yield event
         if is_first:
             await self._state.save(request, address, read)
 

@@ -109,6 +109,9 @@ No, node is not installed.
 make run.sh executable
 run: chmod +x run.sh
 
+did i forget to push anything?
+run: git log --oneline @{u}..
+
 I prefer dark themes and short lines.
 Noted: you prefer dark themes and short lines.
 
@@ -153,8 +156,10 @@ run: git add -A && git commit -m 'fix totals'
 Qui a inventé le téléphone ?
 Alexander Graham Bell, en 1876.
 
-copy the newest log here
-run: cp "$(ls -t logs/* | head -n 1)" .
+which report changed last
+run: ls -t reports | head -n 1
+> june.txt
+june.txt changed last.
 
 thanks!
 You are welcome.
@@ -165,6 +170,7 @@ _WORDS = 'root ::= line ("\\n" [^\\n]*)*\nline ::= [^\\n] [^\\n]*'
 _EITHER = f'root ::= "{PREFIX}" line | line ("\\n" [^\\n]*)*\nline ::= [^\\n] [^\\n]*'
 _MOST_OUTPUT = 450  # characters of what a command printed, about 150 tokens: two cores read 40 to 90 a second
 _MOST_QUESTION = 400
+_WHERE = "where am I, and what is here?"
 _DONE = "Done. The command printed nothing."
 _NOT_RUN = "The command was not run."
 
@@ -194,6 +200,17 @@ def known_answer(request: ChatRequest) -> str:
     return "" if result.status or result.printed.strip() else _DONE
 
 
+def in_words(request: ChatRequest) -> ChatRequest:
+    """Return a request in this form whose answer can only be words."""
+    return request._replace(grammar=_WORDS)
+
+
+def question_of(request: ChatRequest) -> str:
+    """Return what the user asked last."""
+    asked = (str(one["content"]) for one in reversed(request.messages) if one["role"] == "user")
+    return next(asked, "")
+
+
 def in_run_form(request: ChatRequest) -> ChatRequest:
     """Return a request for an answer in this form. After a result the model has to answer in words."""
     known = str(request.messages[0]["content"]).removeprefix(FIXED).strip()
@@ -206,7 +223,7 @@ def in_run_form(request: ChatRequest) -> ChatRequest:
             asked = str(one["content"])
             if asked.startswith(SURROUNDINGS_MARK):  # told before the question: beside it, it looks like the answer
                 facts, _, asked = asked.partition("\n\n")
-                messages += [{"role": "user", "content": _here(facts)}, _said(NOTED)]
+                messages += _here(facts)
                 one = one | {"content": asked}
         messages.append(_told(one, asked))
     grammar = _WORDS if request.messages[-1]["role"] == "tool" else _EITHER
@@ -247,10 +264,17 @@ def _told(message: Message, asked: str) -> Message:
     return message
 
 
-def _here(facts: str) -> str:
-    """Return what the user would say about the directory."""
+def _here(facts: str) -> list[Message]:
+    """Return the directory and its files as a command that was run: told in words, they are answered with words."""
     told = dict(row.partition(": ")[::2] for row in facts.split("\n")[1:])
-    return f"I am in {told.get('directory', '.')} now. It has: {told.get('files', '')}"
+    where = str(_value(told.get("directory", "")) or ".")
+    printed = _Result(printed="\n".join(filter(None, (where, told.get("files", "")))))
+    return [
+        {"role": "user", "content": _WHERE},
+        _said(f"{PREFIX}pwd && ls"),
+        _given(printed, _WHERE),
+        _said(f"You are in {where}."),
+    ]
 
 
 def _said(text: str) -> Message:
@@ -280,21 +304,27 @@ def _given(result: _Result, question: str) -> Message:
 
 
 def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
+    value = _value(text or "{}")
     return value if isinstance(value, dict) else {}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 class RunReader:
     """Reads an answer in this form as it arrives: words are passed on at once, a command becomes a call.
 
-    Where no command can be run, it is shown as a proposal.
+    Where no command can be run, it is shown as a proposal. A command that the question asks about is not run:
+    `only_repeats` says so at the end, and the model has to be asked for words.
     """
 
-    def __init__(self, *, can_run: bool) -> None:
-        self._can_run = can_run
+    def __init__(self, *, can_run: bool, question: str = "") -> None:
+        self._can_run, self._question = can_run, question
+        self.only_repeats = False
         self._text = ""  # what is not passed on yet: the beginning, or the whole of a command
         self._words = False
 
@@ -307,7 +337,8 @@ class RunReader:
                 self._words = True
                 return [TextPiece(self._text)]
             case Finished(reason):
-                return [*self._end(whole=reason == "stop"), event]
+                told = self._end(whole=reason == "stop")
+                return [] if self.only_repeats else [*told, event]
             case Failed():
                 return [*self._end(whole=False), event]
         return [event]
@@ -321,6 +352,18 @@ class RunReader:
             return [TextPiece(self._text)]
         if not whole or not command:
             return []
+        self.only_repeats = asks_about(self._question, command)
         if not self._can_run:
             return [TextPiece(f"CMD: {command}")]
         return [ToolPiece(0, "", RUN_TOOL, json.dumps({"command": command}, ensure_ascii=False))]
+
+
+def asks_about(question: str, command: str) -> bool:
+    """Does the question quote the command in order to ask about it, as in "what does rm -r x do?"?
+
+    An order ends with the command: "run make test". One word alone may be there by chance: "what is the date?".
+    """
+    flat = " ".join(question.split())
+    before, found, after = flat.partition(" ".join(command.split()))
+    words_around = any(map(str.isalnum, before)) and any(map(str.isalnum, after))
+    return bool(found) and len(command.split()) > 1 and ("?" in after or words_around)
