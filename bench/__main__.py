@@ -20,6 +20,7 @@ from bench import (
     embedded,
     fence,
     finding,
+    first_word,
     history,
     importing,
     ledger,
@@ -113,6 +114,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         "masking": masking.measure,
         "routing": lambda: routing.measure(directory / "programs"),
         "the embedded model": lambda: embedded.measure(directory),
+        "first words": lambda: first_word.measure(directory),
         "imports": lambda: importing.measure(directory / "importing"),
         "search": lambda: finding.measure(sizes, AISH, env),
     }
@@ -169,6 +171,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *masking.figures(times),
         *routing.figures(times),
         *embedded.figures(times),
+        *first_word.figures(times),
         *importing.figures(times),
         *finding.figures(times),
         *notes.figures(times),

@@ -55,7 +55,14 @@ def busy_program() -> Iterator[None]:
             program.kill()
 
 
-def measure(weights: Weights, directory: Path) -> dict[str, float]:
+def measure(directory: Path) -> dict[str, float]:
+    """Return the seconds of every situation, for all installed models that people use; names begin with the model."""
+    present = installed(model_directories(find_places(os.environ), os.environ))
+    times = {weights.name: _measure(weights, directory) for weights in present if weights.name in LIMITS}
+    return {f"{name}, {what}": value for name, found in times.items() for what, value in found.items()}
+
+
+def _measure(weights: Weights, directory: Path) -> dict[str, float]:
     """Return the seconds for each situation, the gigabytes of memory, and the seconds of llama.cpp alone."""
     file = find_here(weights, model_directories(find_places(os.environ), os.environ))
     assert file
@@ -160,26 +167,23 @@ def _memory(parent: int) -> float:
     return 0.0
 
 
-def figures(weights: Weights, times: dict[str, float]) -> list[Figure]:
-    """Return the figures with what is wanted."""
+def figures(times: dict[str, float]) -> list[Figure]:
+    """Return the figures of the measured models with what is wanted."""
     found = []
-    for name, limit in LIMITS.get(weights.name, {}).items():
-        what, unit = ("memory", "GB") if name == "GB" else (f"first word, {name}", "s")
-        found.append(Figure(name=f"{weights.label}: {what}", value=times[name], unit=unit, limit=limit))
-    for name in ("later", "after 2,000 lines"):
-        ratio = times[name] / times[f"alone, {name}"]
-        found.append(
-            Figure(name=f"{weights.label}: first word, {name}", value=ratio, unit="× llama.cpp alone", limit=2.0)
-        )
+    for name, limits in LIMITS.items():
+        for what, limit in limits.items():
+            if (value := times.get(f"{name}, {what}")) is not None:
+                is_size = what == "GB"
+                told = f"{name}: memory" if is_size else f"{name}: first word, {what}"
+                found.append(Figure(name=told, value=value, unit="GB" if is_size else "s", limit=limit))
+        for what in ("later", "after 2,000 lines"):
+            if alone := times.get(f"{name}, alone, {what}"):
+                ratio = times[f"{name}, {what}"] / alone
+                unit = "× llama.cpp alone"
+                found.append(Figure(name=f"{name}: first word, {what}", value=ratio, unit=unit, limit=2.0))
     return found
-
-
-def measure_all(directory: Path) -> dict[str, dict[str, float]]:
-    """Return the times of all installed models."""
-    present = installed(model_directories(find_places(os.environ), os.environ))
-    return {weights.name: measure(weights, directory) for weights in present}
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        print(json.dumps(measure_all(Path(scratch)), indent=1))
+        print(json.dumps(measure(Path(scratch)), indent=1))

@@ -20,6 +20,7 @@ from aish.values.text import clip
 from aish.values.turns import Message, Turn
 
 _SHORT_HELD = 450  # characters, about 150 tokens
+_SHORT_QUESTION = 1_000  # tokens, with what was piped in
 
 
 def is_stable(layer: Layer) -> bool:
@@ -162,8 +163,13 @@ def held_room(backend: Backend, limits: Limits, question: int) -> int:
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
-    """Return the question, cut in the middle if it takes more than three quarters of the token budget."""
+    """Return the question, cut in the middle if it takes more than three quarters of the token budget.
+
+    A model that reads slowly gets less.
+    """
     share = limits.token_budget * 3 // 4
+    if backend.prompt_form != "full":
+        share = min(share, _SHORT_QUESTION)
     fitting = clip(question, min(share * 8, MAX_TURN_CHARS))  # long texts have at most 8 characters per token
     if len(fitting) <= share:  # and at least one
         return fitting
