@@ -55,7 +55,7 @@ def test_the_request_begins_with_the_same_text_in_all_conversations() -> None:
     assert '"run: "' in first.grammar
     assert then.messages[-2] == {"role": "assistant", "content": "run: df -h"}
     assert then.messages[-1]["role"] == "user" and "9% used" in then.messages[-1]["content"]
-    assert "run" not in then.grammar
+    assert "command" not in then.grammar
 
 
 def test_the_examples_alternate_between_user_and_assistant() -> None:

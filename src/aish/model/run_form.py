@@ -109,9 +109,6 @@ No, node is not installed.
 make run.sh executable
 run: chmod +x run.sh
 
-did i forget to push anything?
-run: git log --oneline @{u}..
-
 I prefer dark themes and short lines.
 Noted: you prefer dark themes and short lines.
 
@@ -166,8 +163,19 @@ You are welcome.
 """
 FIXED = f"{_HOW}\n{_EXAMPLES}".strip()
 NOTED = "Noted."  # the answer of the assistant to what it is told in advance
-_WORDS = 'root ::= line ("\\n" [^\\n]*)*\nline ::= [^\\n] [^\\n]*'
-_EITHER = f'root ::= "{PREFIX}" line | line ("\\n" [^\\n]*)*\nline ::= [^\\n] [^\\n]*'
+# Words do not begin as a command does. A command has one line, unless the shell needs more: a here-document, a line
+# that goes on after a backslash, or a block.
+_LINES = r"""
+words ::= first ("\n" rest)*
+first ::= [^\nr] rest | "r" [^\nu] rest | "ru" [^\nn] rest
+rest ::= [^\n]*
+"""
+_COMMAND = r"""
+command ::= "run: " ([^\n]+ | rest open ("\n" [^\n]+)+)
+open ::= "<<" [^\n]+ | "\\" | "do" | "then" | "{" | "("
+"""
+_WORDS = f"root ::= words{_LINES}"
+_EITHER = f"root ::= command | words{_LINES}{_COMMAND}"
 _MOST_OUTPUT = 450  # characters of what a command printed, about 150 tokens: two cores read 40 to 90 a second
 _MOST_QUESTION = 400
 _WHERE = "where am I, and what is here?"

@@ -282,7 +282,10 @@ class Repl:
         if kind == "question":
             self._history.settle()
             return await self._ask(text)
-        return await self._lines.run(line, text) if kind == "command" else OK
+        code = await self._lines.run(line, text) if kind == "command" else OK
+        if self._interactive and self._shell.session.history.held:
+            self._jobs.start("after command", self._shell.session)  # a slow model reads the output meanwhile
+        return code
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
