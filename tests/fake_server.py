@@ -39,6 +39,7 @@ class Say:
     hold: threading.Event | None = None
     cut: bool = False
     raw: bool = False  # send the pieces as they are, without an HTTP head
+    seconds: float = 20  # that it waits at most
 
 
 Answer = Say | Callable[[Asked], Say]
@@ -158,17 +159,17 @@ def _send(handler: socketserver.StreamRequestHandler, say: Say) -> None:
         out.write(f"HTTP/1.1 {say.status} Whatever\r\n{head}\r\n".encode())
     for place, piece in enumerate(say.pieces):
         if say.hold and place == len(say.pieces) - 1:
-            _wait(handler, say.hold)
+            _wait(handler, say.hold, say.seconds)
         out.write(piece if say.raw else b"%x\r\n%s\r\n" % (len(piece), piece))
         out.flush()
     if not say.raw and not say.cut:
         out.write(b"0\r\n\r\n")
 
 
-def _wait(handler: socketserver.StreamRequestHandler, event: threading.Event) -> None:
+def _wait(handler: socketserver.StreamRequestHandler, event: threading.Event, seconds: float) -> None:
     """Wait for the test, or notice that the client has disconnected."""
     handler.connection.settimeout(0.01)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + seconds
     while not event.is_set() and time.monotonic() < deadline:
         try:
             if handler.connection.recv(1) == b"":

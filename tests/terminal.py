@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pexpect
 import pyte
@@ -53,7 +53,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

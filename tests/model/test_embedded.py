@@ -374,6 +374,50 @@ async def test_a_file_that_llama_cpp_refuses_is_told_with_its_reason(
     assert failed.reason.startswith(f"cannot load {tmp_path / 'bad.gguf'}: ") and reason in failed.reason
 
 
+async def test_weights_that_cannot_be_loaded_are_not_tried_again_at_each_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading may take a minute. After some minutes memory may be free again, and another file is another chance."""
+    child, file, now = tmp_path / "child", tmp_path / "odd.gguf", [0.0]
+    child.write_text(f"#!/bin/sh\necho x >> {tmp_path}/starts\n", encoding="utf-8")
+    child.chmod(0o700)
+    file.write_bytes(HEADER)
+    monkeypatch.setattr(sys, "executable", str(child))
+    process = LlamaProcess(file, tmp_path / "log", clock=lambda: now[0])
+
+    async def starts() -> int:
+        with pytest.raises(NoModel, match="cannot load"):
+            await process.address()
+        return (tmp_path / "starts").read_text(encoding="utf-8").count("x")
+
+    assert [await starts(), await starts()] == [1, 1]
+    now[0] = 301.0
+    assert [await starts(), await starts()] == [2, 2]
+    file.write_bytes(HEADER + b"more")
+    assert await starts() == 3
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        ("echo 'ggml_aligned_malloc: insufficient memory (attempted to allocate 180.00 MB)' >&2", "not enough memory"),
+        ("echo 'error loading model: mmap failed: Cannot allocate memory' >&2", "not enough memory is free"),
+        ("kill -KILL $$", "the system stopped it, perhaps because memory ran out"),
+    ],
+)
+async def test_a_lack_of_memory_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, reason: str
+) -> None:
+    """It is the usual reason why good weights cannot be loaded."""
+    (tmp_path / "child").write_text(f"#!/bin/sh\n{ending}\n", encoding="utf-8")
+    (tmp_path / "child").chmod(0o700)
+    (tmp_path / "odd.gguf").write_bytes(HEADER)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "child"))
+
+    with pytest.raises(NoModel, match=f"cannot load .*odd.gguf: {reason}"):
+        await LlamaProcess(tmp_path / "odd.gguf", tmp_path / "log").address()
+
+
 PARENT = """
 import asyncio, sys
 from pathlib import Path

@@ -20,7 +20,11 @@ def test_the_first_screen_fits_the_window(width: int) -> None:
 
     assert max(len(line) for line in text.splitlines()) < max(width, 32)
     assert width < 40 or len(text.splitlines()) <= 22
-    for told in ("~/shop (git branch main), with zsh", "a toy of 135 million parameters for trying", "Three things"):
+    for told in (
+        "~/shop (git branch main), with zsh",
+        "the best one for this machine: a server that runs here",
+        "Three things",
+    ):
         assert told in words
     assert ":remember I like short answers" in words and "`help` shows all commands and keys" in words
 
@@ -28,7 +32,12 @@ def test_the_first_screen_fits_the_window(width: int) -> None:
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
-        (FACTS._replace(installed=False), "none yet. `aish models pull` fetches a small one"),
+        (FACTS._replace(installed=False), "a server that runs here, or one that is fetched while you work"),
+        (FACTS._replace(weights="Qwen2.5-Coder-1.5B"), "Model Qwen2.5-Coder-1.5B, which runs inside aish"),
+        (
+            FACTS._replace(installed=False, preset=Preset(kind="embedded", model="qwen2.5-coder-0.5b")),
+            "none yet. `aish models pull qwen2.5-coder-0.5b` fetches it",
+        ),
         (
             FACTS._replace(model="cloud", preset=Preset(endpoint="https://x.test/v1", model="m1")),
             "cloud (m1 at https://x.test/v1)",

@@ -8,11 +8,13 @@ from aish.conversation.prompt import make_room, offered_tools, prompt_messages, 
 from aish.conversation.spending import confirm_cost
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Answering, Backend, stream_with_fallback
+from aish.model.weights import SMOLLM2
 from aish.values.events import ChatRequest, Failed, Switched, TextPiece, ToolPiece, notice
 from aish.values.turns import EXEC_MARK
 
 # Small models go on after a command with output that they invent. Some servers do not accept this option.
 _INVENTED = (f"\n{EXEC_MARK}",)
+_TOY = f"{SMOLLM2.label} answers, {SMOLLM2.caution}; aish setup lists other models"
 
 
 class Asking:
@@ -71,12 +73,23 @@ class Asking:
                             yield Failed("not sent: the call could exceed the cost cap", "declined")
                             return
                     case Switched(old, new, reason):
-                        text = f"{old}: {reason}; continuing with {new}"
-                        yield notice("model.switched", text, warning=True, old=old, new=new, reason=reason)
+                        if self._is_news(old, new, reason):
+                            text = f"{old}: {reason}; continuing with {new}"
+                            yield notice("model.switched", text, warning=True, old=old, new=new, reason=reason)
                     case _:
+                        if isinstance(event, TextPiece) and self.backend.prompt_form == "words":
+                            for one in session.say_once("model.toy", _TOY):
+                                yield one
                         if not isinstance(event, Failed):
                             session.endpoints.windows.refresh(self.backend)
                         yield event
+
+    def _is_news(self, old: str, new: str, reason: str) -> bool:
+        """Return whether the user should be told of a switch: of one to smaller weights only once."""
+        session = self.turn.session
+        if not any(new in session.services.stand_ins(name) for name in self.chain):
+            return True
+        return session.recorder.is_news(f"model.switched {old} {new} {reason}")
 
     def _request(self, backend: Backend, offer_tools: bool) -> ChatRequest:
         """Build the request for this backend."""

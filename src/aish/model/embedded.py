@@ -7,9 +7,10 @@ import asyncio
 import json
 import os
 import re
+import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import IO, Any
@@ -41,6 +42,7 @@ _START_SECONDS = 60.0
 _STATE_SECONDS = 5.0
 _WORTH_KEEPING = 64  # tokens that were read, besides a question
 _END_SECONDS = 2.0  # from the end of its output to the end of the child
+_RETRY_SECONDS = 300.0  # after a failed start; memory may be free again
 _MAX_LOG = 1 << 20
 _MAGIC = b"GGUF"  # how such a file begins
 # How often a thread of llama.cpp looks whether the others are ready before it sleeps. With 300,000, the default, it
@@ -48,6 +50,8 @@ _MAGIC = b"GGUF"  # how such a file begins
 _ENVIRONMENT = {"GOMP_SPINCOUNT": "200"}
 _LARGE = 700_000_000  # bytes of weights that are not kept a second time in another order, which takes as much memory
 _CACHE = 128  # megabytes for prompts that had to leave for another one
+_NO_MEMORY = "not enough memory is free"
+_KILLED = "the system stopped it, perhaps because memory ran out"
 _REMEDY = "correct or remove the setting embedded.path, or path in its preset"
 
 
@@ -63,14 +67,35 @@ class Address(NamedTuple):
     engine: str = ""
 
 
+class _Failure(NamedTuple):
+    """A start that failed: when, with which file, and why."""
+
+    when: float
+    file: tuple[int, int]
+    reason: str
+
+
 class LlamaProcess:
-    """The child process, started on first use and shared by all callers."""
+    """The child process, started on first use and shared by all callers.
+
+    After a start that failed, it fails with the same reason for some minutes, unless the file of the weights changes:
+    loading takes long, and each question would wait for it.
+    """
 
     def __init__(
-        self, weights: Path, log: Path, *, window: int = 8192, threads: int = 0, states: PromptStates | None = None
+        self,
+        weights: Path,
+        log: Path,
+        *,
+        window: int = 8192,
+        threads: int = 0,
+        states: PromptStates | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.weights = weights
         self._log = log
+        self._clock = clock
+        self._failure: _Failure | None = None
         self._window = window
         self._threads = threads
         self.states = states
@@ -95,10 +120,22 @@ class LlamaProcess:
                 return self._address
             if trouble := _trouble(self.weights):
                 raise NoModel(trouble)
-            began = time.monotonic()
-            self._address = await self._start(os.urandom(24).hex())
+            began, file = time.monotonic(), self._file()
+            known = self._failure
+            if known and known.file == file and self._clock() - known.when < _RETRY_SECONDS:
+                raise NoModel(known.reason)
+            try:
+                self._address = await self._start(os.urandom(24).hex())
+            except NoModel as error:
+                self._failure = _Failure(self._clock(), file, str(error))
+                raise
             self.load_seconds += time.monotonic() - began
             return self._address
+
+    def _file(self) -> tuple[int, int]:
+        """Return what changes with the file of the weights."""
+        found = self.weights.stat()
+        return found.st_size, found.st_mtime_ns
 
     async def _start(self, key: str) -> Address:
         options = {"weights": str(self.weights), "key": key, "window": self._window, "threads": self._threads}
@@ -133,8 +170,9 @@ class LlamaProcess:
             return Address(str(told["url"]), key, str(told["engine"]))
         except (ValueError, KeyError):
             await self._wait_for_end()
+            killed = self._child.returncode == -signal.SIGKILL
             await self.close()
-            why = await asyncio.to_thread(_load_error, self._log, before)
+            why = _KILLED if killed else await asyncio.to_thread(_load_error, self._log, before)
             raise NoModel(f"cannot load {self.weights}{f': {why}' if why else ''}; see {self._log}") from None
 
     async def _wait_for_end(self) -> None:
@@ -188,6 +226,8 @@ def _load_error(log: Path, start: int) -> str:
     found = re.search(r"gguf_init_\w+: (.*\bGGUF.*)", written)  # its version; after it, "failed to read" is no news
     if not found and ("not within the file bounds" in written or "failed to read" in written):
         return "the file is damaged or not whole; get it again"
+    if re.search(r"insufficient memory|Cannot allocate memory|(failed|unable) to allocate", written):
+        return _NO_MEMORY
     found = found or re.search(r"error loading model: (?!llama_model_loader: failed to load)(.+)", written)
     return one_line(found[1], 160) if found else ""
 

@@ -80,7 +80,7 @@ class Fetch:
         self._directory = directory
         self._clock = clock
         self._command = command
-        self._phase = ""
+        self._phase = self._remedy = ""
         self._samples = deque[Sample]()
         self._path: Path | None = None
         self._child: asyncio.subprocess.Process | None = None
@@ -96,7 +96,7 @@ class Fetch:
         async with self._starting:
             if self.is_running or self._path:
                 return
-            self.trouble, self._phase = "", ""
+            self.trouble = self._phase = self._remedy = ""
             self._samples.clear()
             try:
                 self._child = await asyncio.create_subprocess_exec(
@@ -121,7 +121,7 @@ class Fetch:
         assert self._reading
         await asyncio.shield(self._reading)  # a caller that gives up does not stop the download
         if self._path is None:
-            raise PullFailed(self.trouble)
+            raise PullFailed(self.trouble, self._remedy)
         return self._path
 
     async def stop(self) -> None:
@@ -167,7 +167,7 @@ class Fetch:
         if "path" in said:
             self._path, self.done = Path(str(said["path"])), self.size
         elif "trouble" in said:
-            self.trouble = str(said["trouble"])
+            self.trouble, self._remedy = str(said["trouble"]), str(said.get("remedy", ""))
         else:
             phase, done, size = str(said["phase"]), int(str(said["done"])), int(str(said["size"]))
             now = self._clock()

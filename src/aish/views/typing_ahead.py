@@ -32,6 +32,7 @@ class TypingAhead:
     def __init__(self, queue: MessageQueue, screen: AnswerScreen, command: Command, *, wanted: bool) -> None:
         self._queue, self._screen, self._command, self._wanted = queue, screen, command, wanted
         self.run_at_once: Callable[[str], bool] = lambda line: False  # runs a command that need not wait
+        self.on_sequence: Callable[[str], object] = lambda sequence: None  # a function key, or what the terminal sends
         self._parser = KeyParser()
         self._line = ""
         self._working = 0  # how many ask for it
@@ -115,6 +116,7 @@ class TypingAhead:
     def _take(self, typed: TerminalInput) -> None:
         letter = typed.text
         if typed.kind == "sequence":
+            self.on_sequence(letter)
             return
         if typed.kind == "paste":
             letter = {"\r": "\n", "\t": " "}.get(letter, letter)
