@@ -8,8 +8,17 @@ from aish.conversation.session import Session
 from aish.prompt.base import BaseLayer
 from aish.prompt.goal import GoalLayer
 from aish.prompt.summary import SummaryLayer
+from aish.values.prompt_form import PromptForm
 
-_NO_SESSION = cast(Session, None)  # these layers look at none
+
+class _NoSession:
+    """All that these layers ask of a session."""
+
+    def prompt_form(self, turn: None) -> PromptForm:
+        return "full"
+
+
+_NO_SESSION = cast(Session, _NoSession())
 
 
 def base_block() -> Block:
