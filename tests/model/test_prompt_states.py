@@ -107,7 +107,7 @@ def test_what_is_no_regular_file_is_neither_used_nor_waited_for(
         path.symlink_to({"link": whole, "dangling link": tmp_path / "none", "device": Path("/dev/zero")}[kind])
 
     assert states.find(*ABOUT) == ""
-    assert os.path.lexists(path)  # noqa: PTH110  # it is not ours
+    assert os.path.lexists(path)  # it is not ours
     name = states.new_file()
     (states.directory / name).write_bytes(CONTENT)
     assert states.keep(name, len(CONTENT), *ABOUT) == (kind != "directory")

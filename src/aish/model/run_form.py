@@ -15,6 +15,8 @@ from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip
 from aish.values.turns import SURROUNDINGS_MARK, Message
 
+Messages = tuple[Message, ...]
+
 RUN_TOOL = "run_command"
 PREFIX = "run: "
 _HOW = """\
@@ -196,11 +198,7 @@ def known_answer(request: ChatRequest) -> str:
 
 def in_run_form(request: ChatRequest) -> ChatRequest:
     """Return a request for an answer in this form. After a result the model has to answer in words."""
-    known = str(request.messages[0]["content"]).removeprefix(FIXED).strip()
-    messages: list[Message] = [{"role": "system", "content": _HOW}, *_examples()]
-    if known:  # not in the first message, so that all conversations have the same beginning
-        messages += [{"role": "user", "content": known}, _said(NOTED)]
-    asked = ""
+    messages, asked = [*openings(request)[0]], ""
     for one in request.messages[1:]:
         if one["role"] == "user":
             asked = str(one["content"])
@@ -213,13 +211,14 @@ def in_run_form(request: ChatRequest) -> ChatRequest:
     return request._replace(messages=tuple(messages), tools=(), grammar=grammar, stop=())
 
 
-def openings(request: ChatRequest) -> Iterator[tuple[Message, ...]]:
-    """Return the beginnings of a prompt in this form that later prompts share, the longest first."""
-    fixed = 1 + sum(1 for _ in _examples())
-    messages = request.messages
-    if len(messages) > fixed + 2 and messages[fixed + 1] == _said(NOTED):
-        yield messages[: fixed + 2]
-    yield messages[:fixed]
+def openings(request: ChatRequest) -> tuple[Messages, ...]:
+    """Return the beginnings that later requests share, in this form and the longest first; the last is always the same.
+
+    What is known of the user is not in the first message, so that all conversations begin with the same ones.
+    """
+    fixed: Messages = ({"role": "system", "content": _HOW}, *_examples())
+    known = str(request.messages[0]["content"]).removeprefix(FIXED).strip()
+    return ((*fixed, {"role": "user", "content": known}, _said(NOTED)), fixed) if known else (fixed,)
 
 
 def _examples() -> Iterator[Message]:
