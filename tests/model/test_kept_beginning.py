@@ -369,3 +369,25 @@ async def test_a_prompt_that_does_not_fit_fails_with_its_reason(states: PromptSt
             assert isinstance(events[-1], Failed) and events[-1].trouble == "refused"
             assert "context" in events[-1].reason
     assert len(files(states)) == 1
+
+
+async def test_no_question_is_asked_between_reading_and_writing(
+    states: PromptStates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text would be in the state. A side question of a job waits, though it has no beginning itself."""
+    beside = list[asyncio.Task[list[ModelEvent]]]()
+    async with child(states) as model:
+        address = await model._process.address()
+
+        async def fetch(method: str, url: str, *rest: Any) -> tuple[int, Any]:
+            beside.append(asyncio.create_task(_all(model, SIDE)))
+            for _ in range(100):  # time enough to answer it
+                await _is_busy(address)
+                assert not beside[-1].done()
+            return await fetch_json(method, url, *rest)
+
+        monkeypatch.setattr("aish.model.embedded.fetch_json", fetch)
+        await answer(model, asked())
+        for one in beside:
+            assert isinstance((await one)[-1], Finished)
+    assert len(beside) == len(files(states)) == 2
