@@ -59,6 +59,21 @@ def test_the_request_begins_with_the_same_text_in_all_conversations() -> None:
     assert "run" not in then.grammar
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("directory: \"/a\"\nfiles: x 'y z'", "I am in \"/a\" now. It has: x 'y z'"),
+        ('directory: "/a"\nfiles: nothing', 'I am in "/a" now. It has: nothing'),
+        ('directory: "/a"', 'I am in "/a" now.'),
+    ],
+)
+def test_the_directory_is_told_as_the_user_would(rows: str, told: str) -> None:
+    """One that cannot be read is not told to be empty."""
+    question = {"role": "user", "content": f"{SURROUNDINGS_MARK}\n{rows}\n\nWhat is here?"}
+    *_, here, noted, asked = in_run_form(ChatRequest((ASKED[0], question))).messages
+    assert (here["content"], noted["role"], asked["content"]) == (told, "assistant", "What is here?")
+
+
 def test_no_beginning_has_anything_of_the_question() -> None:
     """Its state is written to the disk, also of what is told with the question: directory and names of files."""
     question = f'{SURROUNDINGS_MARK}\ndirectory: "/secret"\nfiles: a b\n\nWhat is it?'

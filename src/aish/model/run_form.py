@@ -249,7 +249,8 @@ def _told(message: Message, asked: str) -> Message:
 def _here(facts: str) -> str:
     """Return what the user would say about the directory."""
     told = dict(row.partition(": ")[::2] for row in facts.split("\n")[1:])
-    return f"I am in {told.get('directory', '.')} now. It has: {told.get('files', '')}"
+    files = f" It has: {told['files']}" if "files" in told else ""  # it may be that they cannot be read
+    return f"I am in {told.get('directory', '.')} now.{files}"
 
 
 def _said(text: str) -> Message:
