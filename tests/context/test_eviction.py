@@ -24,7 +24,7 @@ limits_of_any_kind = st.builds(
     max_turns=st.integers(min_value=0, max_value=15),
     token_budget=st.integers(min_value=0, max_value=100),
     max_bytes=st.integers(min_value=0, max_value=60),
-    evict_to=st.just(1.0),
+    evict_to=st.sampled_from([0.1, 0.5, 0.75, 1.0]),
 )
 
 
@@ -52,14 +52,18 @@ class Letters:
 
 
 def evicted_one_by_one(fixed: int, exchanges: list[Size], limits: Limits) -> int:
-    """The rule in its simplest form: evict the oldest exchange while over a limit; keep the current one."""
-    left = list(exchanges)
+    """The rule in its simplest form: evict the oldest exchange while over a limit; keep the current one.
+
+    Once one has left, the share `evict_to` of each limit counts; what is fixed cannot leave.
+    """
+    left, share = list(exchanges), 1.0
     while len(left) > 1 and (
-        sum(size.turns for size in left) > limits.max_turns
-        or fixed + sum(size.tokens for size in left) > limits.token_budget
-        or (limits.max_bytes and sum(size.bytes for size in left) > limits.max_bytes)
+        sum(size.turns for size in left) > limits.max_turns * share
+        or fixed + sum(size.tokens for size in left) > max(limits.token_budget * share, fixed)
+        or (limits.max_bytes and sum(size.bytes for size in left) > limits.max_bytes * share)
     ):
         left.pop(0)
+        share = limits.evict_to
     return len(exchanges) - len(left)
 
 
@@ -93,6 +97,32 @@ def test_as_few_exchanges_leave_as_the_limits_allow(fixed: int, exchanges: list[
 def test_a_limit_that_is_just_kept_moves_nothing_and_one_more_moves_the_oldest(limits: Limits, gone: int) -> None:
     """Three exchanges of 2 turns, 10 tokens and 100 bytes, with 10 fixed tokens."""
     assert excess(10, [Size(turns=2, tokens=10, bytes=100)] * 3, limits) == gone
+
+
+@given(fixed=st.integers(min_value=0, max_value=120), exchanges=st.lists(sizes, max_size=8), limits=limits_of_any_kind)
+def test_what_is_left_after_an_eviction_has_room_for_more(fixed: int, exchanges: list[Size], limits: Limits) -> None:
+    """Otherwise turns leave with every question, and the server reads all others again. Nothing leaves without need."""
+    gone = excess(fixed, exchanges, limits)
+    left = exchanges[gone:]
+
+    assert gone >= excess(fixed, exchanges, limits._replace(evict_to=1.0))
+    assert (gone == 0) == (excess(fixed, exchanges, limits._replace(evict_to=1.0)) == 0)
+    if gone and len(left) > 1:
+        assert sum(size.turns for size in left) <= limits.max_turns * limits.evict_to
+        assert sum(size.tokens for size in left) <= max(limits.token_budget * limits.evict_to - fixed, 0)
+        assert not limits.max_bytes or sum(size.bytes for size in left) <= limits.max_bytes * limits.evict_to
+
+
+def test_turns_leave_rarely_and_many_at_once() -> None:
+    """Of a long conversation in which every exchange has the same size."""
+    limits, exchanges, evictions = Limits(max_turns=40, token_budget=1000, evict_to=0.5), list[Size](), 0
+    for _ in range(100):
+        exchanges.append(Size(turns=2, tokens=100))
+        gone = excess(100, exchanges, limits)
+        evictions += bool(gone)
+        del exchanges[:gone]
+        assert not gone or len(exchanges) >= 4
+    assert evictions <= 20
 
 
 @pytest.mark.anyio

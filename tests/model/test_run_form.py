@@ -7,6 +7,7 @@ import pytest
 from aish.agent.tool import schema
 from aish.model.run_form import FIXED, RunReader, asks_about, in_run_form, is_in_form, known_answer, openings
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
+from aish.values.turns import SURROUNDINGS_MARK
 
 RUN = schema("run_command", "", {"command": {"type": "string"}}, ["command"])
 CALL = {"id": "c1", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "df -h"}'}}
@@ -40,22 +41,49 @@ def after(result: str) -> ChatRequest:
 
 def test_the_request_begins_with_the_same_text_in_all_conversations() -> None:
     """So its state can be kept. What is known of the user follows, then what was said."""
-    first, then = in_run_form(ChatRequest(ASKED, (RUN,), 50)), in_run_form(ChatRequest(RAN, (RUN,), 50))
+    asked, ran = ChatRequest(ASKED, (RUN,), 50), ChatRequest(RAN, (RUN,), 50)
+    first, then = in_run_form(asked), in_run_form(ran)
 
     assert (first.tools, first.max_tokens) == ((), 50)
-    longest, shortest = openings(first)
-    assert (
-        first.messages[: len(shortest)]
-        == shortest
-        == next(iter(openings(in_run_form(ChatRequest(({"role": "system", "content": FIXED}, ASKED[1]), (RUN,), 50)))))
-    )
-    assert longest[-2] == {"role": "user", "content": "[background]\n- the disk is new"}
-    assert longest[-1]["role"] == "assistant"
+    known, fixed = openings(asked)
+    assert openings(ran) == (known, fixed)
+    assert openings(ChatRequest(({"role": "system", "content": FIXED}, ASKED[1]), (RUN,), 50)) == (fixed,)
+    assert first.messages[: len(known)] == then.messages[: len(known)] == known
+    assert known[: len(fixed)] == fixed
+    assert known[-2] == {"role": "user", "content": "[background]\n- the disk is new"}
+    assert known[-1]["role"] == "assistant"
     assert first.messages[-1] == ASKED[-1]
     assert '"run: "' in first.grammar
     assert then.messages[-2] == {"role": "assistant", "content": "run: df -h"}
     assert then.messages[-1]["role"] == "user" and "9% used" in then.messages[-1]["content"]
     assert "command" not in then.grammar
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("directory: \"/a\"\nfiles: x 'y z'", "I am in \"/a\" now. It has: x 'y z'"),
+        ('directory: "/a"\nfiles: nothing', 'I am in "/a" now. It has: nothing'),
+        ('directory: "/a"', 'I am in "/a" now.'),
+    ],
+)
+def test_the_directory_is_told_as_the_user_would(rows: str, told: str) -> None:
+    """One that cannot be read is not told to be empty."""
+    question = {"role": "user", "content": f"{SURROUNDINGS_MARK}\n{rows}\n\nWhat is here?"}
+    *_, here, noted, asked = in_run_form(ChatRequest((ASKED[0], question))).messages
+    assert (here["content"], noted["role"], asked["content"]) == (told, "assistant", "What is here?")
+
+
+def test_no_beginning_has_anything_of_the_question() -> None:
+    """Its state is written to the disk, also of what is told with the question: directory and names of files."""
+    question = f'{SURROUNDINGS_MARK}\ndirectory: "/secret"\nfiles: a b\n\nWhat is it?'
+    for system in (FIXED, f"{FIXED}\n\nknown"):
+        asked = ChatRequest(({"role": "system", "content": system}, {"role": "user", "content": question}))
+        in_form = in_run_form(asked).messages
+        for opening in openings(asked):
+            assert in_form[: len(opening)] == opening
+            assert "secret" not in str(opening) and "What is it?" not in str(opening)
+        assert "secret" in in_form[len(openings(asked)[0])]["content"]
 
 
 def test_the_examples_alternate_between_user_and_assistant() -> None:

@@ -35,20 +35,14 @@ def excess(fixed_tokens: int, exchanges: Sequence[Size], limits: Limits) -> int:
     turns = sum(size.turns for size in exchanges)
     tokens = fixed_tokens + sum(size.tokens for size in exchanges)
     weight = sum(size.bytes for size in exchanges)
-    most, share = limits.token_budget, 1.0
+    share = 1.0
     for gone, oldest in enumerate(exchanges[:-1]):
-        if turns <= limits.max_turns * share and tokens <= most and weight <= (limits.max_bytes * share or weight):
+        fits = turns <= limits.max_turns * share and tokens <= max(limits.token_budget * share, fixed_tokens)
+        if fits and weight <= (limits.max_bytes * share or weight):
             return gone
-        share = min(limits.evict_to, 1.0)
-        most = _tokens_left(fixed_tokens, limits.token_budget, share)
+        share = limits.evict_to
         turns, tokens, weight = turns - oldest.turns, tokens - oldest.tokens, weight - oldest.bytes
     return max(len(exchanges) - 1, 0)
-
-
-def _tokens_left(fixed: int, budget: int, share: float) -> int:
-    """Return how many tokens a prompt may have after an eviction: a part of the budget, or of what is not fixed."""
-    part = int(budget * share)
-    return min(part if part > fixed else fixed + int(max(budget - fixed, 0) * share), budget)
 
 
 def over_budget_warning(blocks: Sequence[Block], limits: Limits) -> str:

@@ -6,6 +6,7 @@ messages before it stay as they are.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from aish.values.invisible import visible
 from aish.values.patterns import pattern
 from aish.values.turns import SURROUNDINGS_MARK, Turn
 
@@ -14,6 +15,7 @@ MOST_CHARS = 700
 MOST_NAMES = 320  # characters of names of files, about a hundred tokens
 TIME, FILES = "time", "files"
 _MINUTES = pattern(r"(?<=\d\d):\d\d")
+_PLAIN = pattern(r"[\w@%+=:,./-]+")
 
 Facts = Mapping[str, str]
 """Facts by name, in the order in which they are said. A value is one line; an empty one is not known."""
@@ -26,6 +28,8 @@ def news(facts: Facts, said: Facts) -> dict[str, str]:
     """
     if FILES in facts and said.get("directory") == facts["directory"]:
         facts = {name: value for name, value in facts.items() if name != FILES}
+    else:  # those of two directories may be the same
+        said = {name: value for name, value in said.items() if name != FILES}
     new = {name: value for name, value in facts.items() if value and _changed(name, value, said.get(name, ""))}
     gone = {name: NONE for name, value in said.items() if value != NONE and not facts.get(name)}
     return {**new, **{name: value for name, value in gone.items() if name in facts}}
@@ -37,8 +41,11 @@ def _changed(name: str, value: str, said: str) -> bool:
     return value != said
 
 
-def listing(names: Sequence[str], inside: Callable[[str], Sequence[str]]) -> str:
-    """Return names of files as one line. Instead of a directory, which ends in a slash, what is in it, if that fits."""
+def listing(names: Sequence[str], inside: Callable[[str], Sequence[str]], *, more: bool = False) -> str:
+    """Return names of files as one line. Instead of a directory, which ends in a slash, what is in it, if that fits.
+
+    `more`: there are names that were not read. Names with blanks, quotes or invisible characters are quoted.
+    """
     room = MOST_NAMES - sum(len(name) + 1 for name in names)
     rows = list[str]()
     for name in names:
@@ -49,13 +56,24 @@ def listing(names: Sequence[str], inside: Callable[[str], Sequence[str]]) -> str
             room -= size - len(name) - 1
         else:
             rows.append(name)
-    text, left = "", len(rows)
+    text, shown = "", 0
     for row in rows:
-        shown = f"'{row}'" if " " in row else row
-        if len(text) + len(shown) > MOST_NAMES:
-            return f"{text} and {left} more".lstrip()
-        text, left = f"{text} {shown}", left - 1
+        word = _word(row)
+        if len(text) + len(word) > MOST_NAMES:
+            break
+        text, shown = f"{text} {word}", shown + 1
+    left = len(rows) - shown
+    if more:
+        return f"{text} and many more".lstrip() if text else "many"
+    if left:
+        return f"{text} and {left} more".lstrip() if text else f"{left} with long names"
     return text.lstrip()
+
+
+def _word(name: str) -> str:
+    """Return a name as a shell takes it for one word, in one line."""
+    shown = visible(name).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
+    return shown if _PLAIN.fullmatch(shown) else "'" + shown.replace("'", "'\"'\"'") + "'"
 
 
 def as_text(facts: Facts) -> str:

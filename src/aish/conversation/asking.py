@@ -100,7 +100,7 @@ class Asking:
         tools = offered_tools(session, backend, self.turn) if offer_tools else ()
         schemas = tuple(tool.schema for tool in tools)
         stop = _INVENTED if backend.takes_grammar else ()
-        request = ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens, stop=stop)
+        request = ChatRequest(messages, schemas, backend.max_tokens, stop=stop, remembers=session.remembers)
         self.turn.request = request  # what the server's token count is compared with
         return request
 

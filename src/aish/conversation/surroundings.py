@@ -56,7 +56,7 @@ class SurroundingsKeeper(Layer):
         if session.prompt_form() == "words":
             return {}
         where = json.dumps(_line(str(session.cwd)), ensure_ascii=False)
-        return {"directory": where, FILES: visible(file_names(session.cwd))}
+        return {"directory": where, FILES: file_names(session.cwd)}
 
     def limit(self, session: Session) -> int:
         return MOST_CHARS
@@ -108,18 +108,36 @@ def branch_at(directory: Path) -> str:
 
 
 def file_names(directory: Path) -> str:
-    """Return the names in a directory, and those below it as far as there is room. Hidden ones are left out."""
-    return listing(_names_in(directory, _MOST_NAMES), lambda name: _names_in(directory / name, _MOST_NAMES))
+    """Return the names in a directory, and those below it as far as there is room. Hidden ones are left out.
 
-
-def _names_in(directory: Path, most: int) -> list[str]:
-    """Return some names in a directory, those of directories with a slash; none if it cannot be read."""
+    Empty if the directory cannot be read.
+    """
     try:
-        with os.scandir(directory) as found:
-            entries = [one for one in itertools.islice(found, most) if not one.name.startswith(".")]
-            return sorted(f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in entries)
+        names = _names_in(directory)
+    except OSError:
+        return ""
+    return listing(names[:_MOST_NAMES], lambda name: _names_below(directory / name), more=len(names) > _MOST_NAMES) or (
+        "nothing"
+    )
+
+
+def _names_below(directory: Path) -> list[str]:
+    """Return the names in a directory; none if there are too many or they cannot be read, so it stands for itself."""
+    try:
+        names = _names_in(directory)
     except OSError:
         return []
+    return names if len(names) <= _MOST_NAMES else []
+
+
+def _names_in(directory: Path) -> list[str]:
+    """Return the names in a directory, those of directories with a slash, and one too many if there are more.
+
+    Raises `OSError`.
+    """
+    with os.scandir(directory) as found:
+        seen = itertools.islice((one for one in found if not one.name.startswith(".")), _MOST_NAMES + 1)
+        return sorted(f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in seen)
 
 
 def time_line(now: datetime) -> str:

@@ -22,7 +22,7 @@ async def warm_up(session: Session) -> list[Notice]:
     backend = session.backend
     if backend.prepare:
         tools = tuple(tool.schema for tool in offered_tools(session, backend))
-        await backend.prepare(ChatRequest(messages=opening_messages(session, backend), tools=tools))
+        await backend.prepare(ChatRequest(opening_messages(session, backend), tools, remembers=session.remembers))
     return []
 
 

@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +20,7 @@ from aish.model.openai_chat import OpenAIChat
 from aish.model.prompt_states import PromptStates
 from aish.model.run_form import (
     RUN_TOOL,
+    Messages,
     RunReader,
     in_run_form,
     in_words,
@@ -40,7 +41,7 @@ from aish.values.text import one_line
 MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
 _STATE_SECONDS = 5.0
-_WORTH_KEEPING = 64  # tokens that were read, besides a question
+_WORTH_KEEPING = 120  # characters that a beginning has more than what the child knows
 _END_SECONDS = 2.0  # from the end of its output to the end of the child
 _RETRY_SECONDS = 300.0  # after a failed start; memory may be free again
 _MAX_LOG = 1 << 20
@@ -175,6 +176,12 @@ class LlamaProcess:
             why = _KILLED if killed else await asyncio.to_thread(_load_error, self._log, before)
             raise NoModel(f"cannot load {self.weights}{f': {why}' if why else ''}; see {self._log}") from None
 
+    async def has_ended(self) -> bool:
+        """Has the child ended? It may be ending right now: its connections break first."""
+        if self.runs:
+            await self._wait_for_end()
+        return not self.runs
+
     async def _wait_for_end(self) -> None:
         """Give a child that closed its output time to end by itself.
 
@@ -242,55 +249,63 @@ class EmbeddedModel:
         self._process = process
         self._patience = patience
         self._temperature = temperature
-        self._state = KeptPrompt(process)
+        self._beginning = KeptBeginning(process)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
-        in_form, is_first = is_in_form(request), False
+        in_form = is_in_form(request)
         if in_form and (known := known_answer(request)):
             yield TextPiece(known)
             yield Finished()
             return
         try:
-            address = await self._process.address()
+            chat, read = await self._ready(request)
         except AishError as error:
             yield Failed(str(error), "missing")
             return
-        reader, chat = None, self._chat(address)
+        reader = None
         if in_form:
             can_run = any(tool["function"]["name"] == RUN_TOOL for tool in request.tools)
             reader = RunReader(can_run=can_run, question=question_of(request))
             request = in_run_form(request)
             if self._temperature is None:
                 chat.temperature = 0.0  # the same question gives the same command
-            is_first = await self._state.restore(request, address)
-        read = 0
         async with aclosing(chat.stream(request)) as events:
             async for event in events:
-                read = _read_tokens(event, read)
+                if isinstance(event, Usage):
+                    event = event._replace(cached_tokens=max(event.cached_tokens - read, 0))
                 for one in reader.read(event) if reader else [event]:
                     yield one
         if reader and reader.only_repeats:
             async with aclosing(chat.stream(in_words(request))) as events:
                 async for event in events:
                     yield event
-        if is_first:
-            await self._state.save(request, address, read)
 
     async def prepare(self, request: ChatRequest) -> None:
-        """Read a prompt, or take its state from the disk, so that only the question is left to read."""
+        """Read a prompt, or take its beginning from the disk, so that only the question is left to read."""
         try:
-            address = await self._process.address()
+            chat, _ = await self._ready(request)
         except AishError:  # the question will tell why
             return
-        is_first, read = False, 0
-        if is_in_form(request):
-            request = in_run_form(request)
-            is_first = await self._state.restore(request, address)
-        async with aclosing(self._chat(address).stream(request._replace(max_tokens=1))) as events:
-            async for event in events:
-                read = _read_tokens(event, read)
-        if is_first:
-            await self._state.save(request, address, read)
+        request = in_run_form(request) if is_in_form(request) else request
+        async with aclosing(chat.stream(request._replace(max_tokens=1))) as events:
+            async for _ in events:
+                pass
+
+    async def _ready(self, request: ChatRequest) -> tuple[OpenAIChat, int]:
+        """Return a child that knows the beginning of a prompt, and how many tokens it has just read of it.
+
+        One that dies of a bad state is started again without it. Raises `AishError`.
+        """
+        beginnings = openings(request) if is_in_form(request) else ()
+        for _ in range(1 + len(beginnings)):  # each of their states may be bad
+            address = await self._process.address()
+            chat = self._chat(address)
+            try:
+                return chat, await self._beginning.ready(beginnings, chat, address, remembers=request.remembers)
+            except HttpTrouble:
+                if not await self._process.has_ended():
+                    break
+        return chat, 0  # the question will tell what the trouble is
 
     def _chat(self, address: Address) -> OpenAIChat:
         async def key() -> str:
@@ -308,55 +323,98 @@ class EmbeddedModel:
         await self._process.close()
 
 
-class KeptPrompt:
-    """What a new child need not read, because the state after it is on disk.
+class KeptBeginning:
+    """The beginning of a prompt, which a new child takes from a state on disk instead of reading it.
 
-    The first prompt of a child goes on from the state of an earlier one. If much of it was new, its state is written.
+    1. A state has a beginning and no question: what is missing on disk is read alone, before the first question.
+    2. Of a conversation that is not remembered, only the fixed text of `run_form.py` is written.
+    3. No other request is sent meanwhile, so that a state has no text of another prompt.
     """
 
     def __init__(self, process: LlamaProcess) -> None:
         self._process = process
-        self._child = ""  # the newest one that has got its first prompt, by its address
+        self._child = ""  # the newest one that knows the beginning, by its address
+        self._lock = asyncio.Lock()
 
-    async def restore(self, request: ChatRequest, address: Address) -> bool:
-        """Give a new child the state after the longest beginning of the prompt that is on disk.
+    async def ready(
+        self, beginnings: Sequence[Messages], chat: OpenAIChat, address: Address, *, remembers: bool
+    ) -> int:
+        """Let a new child know the longest of these beginnings, if it is worth it; the last one is the fixed text.
 
-        Returns whether this is the first prompt of the child.
+        Returns how many tokens were read. Without beginnings, waits until another request has done so. Raises
+        `HttpTrouble` if the child does not answer.
         """
+        read = 0
+        async with self._lock:
+            if self._process.states is None or not beginnings or self._child == address.url:
+                return 0
+            known = await self._restore(beginnings, address)
+            kept = [one for one in beginnings if remembers or one is beginnings[-1]]
+            for one in reversed(kept if self._process.states.is_usable() else []):
+                if _length(one) - known >= _WORTH_KEEPING:
+                    read += await self._read_and_keep(one, chat, address)
+                    known = _length(one)
+            self._child = address.url
+        return read
+
+    async def _restore(self, beginnings: Sequence[Messages], address: Address) -> int:
+        """Give the child the longest beginning that is on disk, and return its length. Raises `HttpTrouble`."""
+        assert self._process.states
         states = self._process.states
-        if states is None or self._child == address.url:
-            return False
-        self._child = address.url
-        for opening in _texts(request):
-            name = await asyncio.to_thread(states.find, *self._about(address), opening)
-            if name and await self._ask("restore", name, address):
-                break
-            if name:
+        for one in beginnings:
+            if name := await asyncio.to_thread(states.find, *self._about(one, address)):
+                try:
+                    if await self._ask("restore", name, address):
+                        for shorter in beginnings:  # other conversations begin with them, too
+                            states.touch(*self._about(shorter, address))
+                        return _length(one)
+                except HttpTrouble:  # perhaps the child died of it
+                    states.drop(name)
+                    raise
                 states.drop(name)
-        return True
+        return 0
 
-    async def save(self, request: ChatRequest, address: Address, read: int) -> None:
-        """Keep the state after the first prompt of a child, if many tokens of it were read."""
-        states = self._process.states
-        if states is None or read < _WORTH_KEEPING or not (self._process.runs and states.is_usable()):
-            return
+    async def _read_and_keep(self, beginning: Messages, chat: OpenAIChat, address: Address) -> int:
+        """Read a beginning without a question, write the state, and return how many tokens were read.
+
+        Raises `HttpTrouble`.
+        """
+        assert self._process.states
+        states, usage = self._process.states, Usage(0, 0)
+        request = ChatRequest((*beginning, {"role": "user", "content": "?"}), max_tokens=1)
+        async with aclosing(chat.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Failed) and event.trouble in ("unreachable", "broken"):
+                    raise HttpTrouble(event.reason)
+                if isinstance(event, Failed):  # it refuses the question too
+                    return 0
+                if isinstance(event, Usage):
+                    usage = event
         name = states.new_file()
-        if told := await self._ask("save", name, address):
-            about = (*self._about(address), next(_texts(request)))
-            await asyncio.to_thread(states.keep, name, int(told.get("n_written") or 0), *about)
-        else:
-            await asyncio.to_thread(states.drop, name)
+        told: dict[str, Any] = {}
+        try:
+            told = await self._ask("save", name, address)
+        finally:
+            if 0 < told.get("n_saved", 0) <= usage.prompt_tokens + usage.completion_tokens:  # or it is another prompt
+                about = self._about(beginning, address)
+                await asyncio.to_thread(states.keep, name, int(told.get("n_written") or 0), *about)
+            else:
+                states.drop(name)
+        return usage.prompt_tokens - usage.cached_tokens
 
-    def _about(self, address: Address) -> tuple[str, ...]:
-        """What a state is good for, besides the text: this file of weights, this engine, this window."""
-        weights = self._process.weights
+    def _about(self, beginning: Messages, address: Address) -> tuple[str, ...]:
+        """What a state is good for: this text, this file of weights, this engine, this window."""
+        text, weights = json.dumps(beginning, ensure_ascii=False), self._process.weights
         try:
             found = weights.stat()
         except OSError:
-            return (str(weights), address.engine)
-        return (weights.name, str(found.st_size), str(found.st_mtime_ns), address.engine, self._process.options_key)
+            return (str(weights), address.engine, text)
+        file = (weights.name, str(found.st_size), str(found.st_mtime_ns))
+        return (*file, address.engine, self._process.options_key, text)
 
-    async def _ask(self, action: str, file: str, address: Address) -> dict[str, Any] | None:
+    async def _ask(self, action: str, file: str, address: Address) -> dict[str, Any]:
+        """Return what the child tells; nothing if it refuses. Raises `HttpTrouble` if it does not answer."""
+
         async def key() -> str:
             return address.key
 
@@ -364,19 +422,13 @@ class KeptPrompt:
         try:
             async with asyncio.timeout(_STATE_SECONDS):
                 status, told = await fetch_json("POST", f"{address.url}/slots/0?action={action}", key, body)
-        except (TimeoutError, HttpTrouble, AishError):
-            return None
-        return told if status == 200 and isinstance(told, dict) else None
+        except TimeoutError:
+            raise HttpTrouble(f"no answer within {_STATE_SECONDS:g} s") from None
+        return told if status == 200 and isinstance(told, dict) else {}
 
 
-def _read_tokens(event: ModelEvent, before: int) -> int:
-    """Return how many tokens of the prompt were read, and not taken from a state."""
-    return event.prompt_tokens - event.cached_tokens if isinstance(event, Usage) else before
-
-
-def _texts(request: ChatRequest) -> Iterator[str]:
-    """Return the beginnings of a prompt for which a state is kept, the longest first."""
-    return (json.dumps(opening, ensure_ascii=False) for opening in openings(request))
+def _length(beginning: Messages) -> int:
+    return sum(len(str(one["content"])) for one in beginning)
 
 
 def _open_log(path: Path) -> IO[bytes]:

@@ -12,6 +12,7 @@ import xllamacpp
 
 
 def main() -> None:
+    os.umask(0o077)  # what llama.cpp writes is of the user
     options = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     server = xllamacpp.Server(_parameters(options))  # keep a reference: garbage collection would stop the server

@@ -4,7 +4,10 @@ llama.cpp writes and reads the files, and aborts on one that is cut or damaged. 
 its bytes, and a file that does not fit its name is removed instead of being used.
 """
 
+import json
 import os
+import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from aish.storage.files import make_directory
 
 _MOST_STATES, _MOST_BYTES = 6, 400_000_000
 _ENDING = ".state"
+_WRITTEN_WITHIN = 3600  # seconds; what is unfinished after them was left by a process that was killed
 
 
 class PromptStates:
@@ -19,7 +23,7 @@ class PromptStates:
 
     1. A state is found again for the same weights, engine and text only.
     2. It has the bytes that were written, or it is not returned.
-    3. A new state replaces the one of the same text, and the least recently used ones are removed.
+    3. The least recently used ones are removed when there are too many, or too large ones.
     4. Nothing fails if the directory cannot be used: the prompt is read again.
     """
 
@@ -39,12 +43,19 @@ class PromptStates:
         for path in self._listed(f"{_key(about)}-*{_ENDING}"):
             try:
                 if path.name == _name(about, path):
-                    os.utime(path)
+                    with suppress(OSError):  # the file system may be read-only
+                        os.utime(path)
                     return path.name
                 path.unlink()
             except OSError:
                 continue
         return ""
+
+    def touch(self, *about: str) -> None:
+        """Count a state as used."""
+        for path in self._listed(f"{_key(about)}-*{_ENDING}"):
+            with suppress(OSError):
+                os.utime(path, follow_symlinks=False)
 
     def new_file(self) -> str:
         """Return a name for a state that is about to be written; two processes never share one."""
@@ -63,10 +74,7 @@ class PromptStates:
         except OSError:
             self.drop(written)
             return False
-        for old in self._listed(f"{_key(about)}-*{_ENDING}"):
-            if old != new:
-                self.drop(old.name)
-        self._tidy()
+        self._tidy(new)
         return True
 
     def drop(self, written: str) -> None:
@@ -80,34 +88,47 @@ class PromptStates:
         except OSError:
             return []
 
-    def _tidy(self) -> None:
+    def _tidy(self, newest: Path) -> None:
         """Remove what was not used for the longest time, and what killed processes left."""
-        for path in self._listed("new-*"):
-            if not _is_alive(path.name.split("-")[1]):
+        for path, status in self._dated("new-*"):
+            if not _is_alive(path.name.split("-")[1]) or time.time() - status.st_mtime > _WRITTEN_WITHIN:
                 self.drop(path.name)
         room = _MOST_BYTES
-        dated = list[tuple[float, int, Path]]()
-        for path in self._listed(f"*{_ENDING}"):
-            with suppress(OSError):
-                dated.append((path.stat().st_mtime, path.stat().st_size, path))
-        for number, (_, size, path) in enumerate(sorted(dated, reverse=True)):
-            room -= size
+        used = sorted(self._dated(f"*{_ENDING}"), key=lambda one: (one[0] == newest, one[1].st_mtime), reverse=True)
+        for number, (path, status) in enumerate(used):
+            room -= status.st_size
             if number and (number >= _MOST_STATES or room < 0):
                 self.drop(path.name)
+
+    def _dated(self, pattern: str) -> list[tuple[Path, os.stat_result]]:
+        found = list[tuple[Path, os.stat_result]]()
+        for path in self._listed(pattern):
+            with suppress(OSError):
+                found.append((path, path.lstat()))
+        return found
 
 
 def _key(about: tuple[str, ...]) -> str:
     import hashlib  # here, because it loads OpenSSL, and most questions go to a server
 
-    return hashlib.sha256("\0".join(about).encode()).hexdigest()[:24]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:24]
 
 
 def _name(about: tuple[str, ...], path: Path) -> str:
-    """Return the name that a file with these bytes has."""
+    """Return the name that a file with these bytes has. Raises `OSError`, also if it is no regular file."""
     import hashlib  # as above
 
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_regular) as file:
         return f"{_key(about)}-{hashlib.file_digest(file, 'sha256').hexdigest()[:40]}{_ENDING}"
+
+
+def _regular(path: str, flags: int) -> int:
+    """An opener that neither follows a link nor waits for the writer of a pipe."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(f"{path} is no regular file")
+    return fd
 
 
 def _is_alive(pid: str) -> bool:
@@ -115,6 +136,6 @@ def _is_alive(pid: str) -> bool:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return False
-    except (OSError, ValueError):
+    except (OSError, ValueError, OverflowError):
         return True
     return True

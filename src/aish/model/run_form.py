@@ -15,6 +15,8 @@ from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip
 from aish.values.turns import SURROUNDINGS_MARK, Message
 
+Messages = tuple[Message, ...]
+
 RUN_TOOL = "run_command"
 PREFIX = "run: "
 _HOW = """\
@@ -221,30 +223,29 @@ def question_of(request: ChatRequest) -> str:
 
 def in_run_form(request: ChatRequest) -> ChatRequest:
     """Return a request for an answer in this form. After a result the model has to answer in words."""
-    known = str(request.messages[0]["content"]).removeprefix(FIXED).strip()
-    messages: list[Message] = [{"role": "system", "content": _HOW}, *_examples()]
-    if known:  # not in the first message, so that all conversations have the same beginning
-        messages += [{"role": "user", "content": known}, _said(NOTED)]
-    asked = ""
-    for one in request.messages[1:]:
+    messages, asked = [*openings(request)[0]], ""
+    for number, one in enumerate(request.messages[1:]):
+        if facts := _facts_in(one):  # told before the question: beside it, it looks like the answer
+            messages += _here(facts) if number else ()  # the first ones are in the opening
+            one = one | {"content": str(one["content"])[len(facts) :].lstrip("\n")}
         if one["role"] == "user":
             asked = str(one["content"])
-            if asked.startswith(SURROUNDINGS_MARK):  # told before the question: beside it, it looks like the answer
-                facts, _, asked = asked.partition("\n\n")
-                messages += _here(facts)
-                one = one | {"content": asked}
         messages.append(_told(one, asked))
     grammar = _WORDS if request.messages[-1]["role"] == "tool" else _EITHER
     return request._replace(messages=tuple(messages), tools=(), grammar=grammar, stop=())
 
 
-def openings(request: ChatRequest) -> Iterator[tuple[Message, ...]]:
-    """Return the beginnings of a prompt in this form that later prompts share, the longest first."""
-    fixed = 1 + sum(1 for _ in _examples())
-    messages = request.messages
-    if len(messages) > fixed + 2 and messages[fixed + 1] == _said(NOTED):
-        yield messages[: fixed + 2]
-    yield messages[:fixed]
+def openings(request: ChatRequest) -> tuple[Messages, ...]:
+    """Return the beginnings that later requests share, in this form and the longest first; the last is always the same.
+
+    What is known of the user is not in the first message, so that all conversations begin with the same ones.
+    """
+    found: list[Messages] = [({"role": "system", "content": _HOW}, *_examples())]
+    if known := str(request.messages[0]["content"]).removeprefix(FIXED).strip():
+        found.append((*found[-1], {"role": "user", "content": known}, _said(NOTED)))
+    if facts := _facts_in(request.messages[1] if len(request.messages) > 1 else {}):
+        found.append((*found[-1], *_here(facts)))
+    return tuple(reversed(found))
 
 
 def _examples() -> Iterator[Message]:
@@ -270,6 +271,12 @@ def _told(message: Message, asked: str) -> Message:
         command = _object(calls[0]["function"]["arguments"]).get("command") if calls else None
         return _said(f"{PREFIX}{command}" if command else content)
     return message
+
+
+def _facts_in(message: Message) -> str:
+    """Return what a message of the user says about the surroundings, in front of the question."""
+    content = str(message.get("content") or "")
+    return content.partition("\n\n")[0] if content.startswith(SURROUNDINGS_MARK) else ""
 
 
 def _here(facts: str) -> list[Message]:
