@@ -72,8 +72,14 @@ A process has its own memory; the threads of a process share it.
 put all pdf files into a folder called papers
 run: mkdir -p papers && mv -- *.pdf papers/
 
-the nightly backup starts at 2:30
-Noted: the nightly backup starts at 2:30.
+our api is called falcon
+Noted: your api is called falcon.
+
+falcon listens on 7070, the old one was on 6060
+Noted: falcon listens on 7070.
+
+on which port is falcon?
+Falcon is on port 7070.
 
 total of the price column in data/items.csv
 run: awk -F, 'NR==1 {for (i=1; i<=NF; i++) if ($i=="price") c=i; next} {s+=$c} END {print s}' data/items.csv
@@ -164,7 +170,8 @@ thanks!
 You are welcome.
 """
 FIXED = f"{_HOW}\n{_EXAMPLES}".strip()
-NOTED = "Noted."  # the answer of the assistant to what it is told in advance
+_KNOWN = "What you know about me and my work:"
+_KEPT = "I will answer from that when you ask about it."
 # Words do not begin as a command does. A command has one line, unless the shell needs more: a here-document, a line
 # that goes on after a backslash, or a block.
 _LINES = r"""
@@ -241,10 +248,10 @@ def openings(request: ChatRequest) -> tuple[Messages, ...]:
     What is known of the user is not in the first message, so that all conversations begin with the same ones.
     """
     found: list[Messages] = [({"role": "system", "content": _HOW}, *_examples())]
-    if known := str(request.messages[0]["content"]).removeprefix(FIXED).strip():
-        found.append((*found[-1], {"role": "user", "content": known}, _said(NOTED)))
     if facts := _facts_in(request.messages[1] if len(request.messages) > 1 else {}):
         found.append((*found[-1], *_here(facts)))
+    if known := str(request.messages[0]["content"]).removeprefix(FIXED).strip():
+        found.append((*found[-1], {"role": "user", "content": f"{_KNOWN}\n{known}"}, _said(_KEPT)))
     return tuple(reversed(found))
 
 
