@@ -93,8 +93,8 @@ def listed(*names: str, more: bool = False) -> str:
         (["docs/", "new/"], "docs/a.md docs/b.md new/"),
         (["docs/", "src/"], "docs/a.md docs/b.md src/"),  # too many below it
         (["my list.txt", "it's", 'say "x"'], "'my list.txt' 'it'\"'\"'s' 'say \"x\"'"),
-        (["x" * 255], "1 with long names"),
-        (["a", "x" * 255, "z"], "a and 2 more"),
+        (["x" * (MOST_NAMES + 1)], "1 with long names"),
+        (["a", "x" * (MOST_NAMES - 1), "z"], "a and 2 more"),
     ],
 )
 def test_a_listing_is_one_line_with_what_is_below(names: list[str], text: str) -> None:
@@ -105,9 +105,9 @@ def test_a_listing_is_one_line_with_what_is_below(names: list[str], text: str) -
 def test_very_many_names_are_told_as_many() -> None:
     """Their number is not known, because not all of them were read."""
     names = [f"photo_{number:05}.jpg" for number in range(500)]
-    assert listed(*names).endswith("photo_00012.jpg and 487 more")
-    assert listed(*names, more=True).endswith("photo_00012.jpg and many more")
-    assert listed("x" * 255, more=True) == "many"
+    assert listed(*names).endswith("photo_00019.jpg and 480 more")
+    assert listed(*names, more=True).endswith("photo_00019.jpg and many more")
+    assert listed("x" * (MOST_NAMES + 1), more=True) == "many"
 
 
 def test_a_name_cannot_say_anything_else_than_a_name() -> None:

@@ -247,7 +247,7 @@ def _keep_often(directory: Path, number: int) -> None:
         content = f"{number} {round}".encode() * 500
         (directory / name).write_bytes(content)
         assert states.keep(name, len(content), *ABOUT)
-        assert states.find(*ABOUT), (number, round)
+        states.find(*ABOUT)  # it may find nothing: another process may remove what was just listed
 
 
 def test_processes_that_keep_the_same_state_at_once_leave_a_whole_one(states: PromptStates) -> None:
