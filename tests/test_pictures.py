@@ -177,7 +177,9 @@ def test_a_program_that_asks_where_the_cursor_is_gets_an_answer() -> None:
     assert answers == ["\x1b[2;4R"]
 
 
-@pytest.mark.parametrize("name", ["prompt", "answer", "gate", "memory"])
+@pytest.mark.parametrize(
+    "name", ["first", "waiting", "found", "small", "offline", "prompt", "answer", "gate", "memory"]
+)
 def test_the_pictures_of_the_documentation_can_be_shown(name: str) -> None:
     """Whole, of one width, and without a path of the machine they were made on."""
     drawn = ElementTree.parse(ROOT / "docs" / "pictures" / f"{name}.svg").getroot()

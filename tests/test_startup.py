@@ -124,6 +124,15 @@ def test_the_first_screen_of_an_account_loads_nothing_heavy(tmp_path: Path) -> N
     loaded = loaded_by(f"{code}assert 'Three things' in doors.first_screen(cli._load_start([]), 80)")
 
     assert not loaded & (HEAVY | {"asyncio", "subprocess", "socket", "ssl"})
+    assert {name for name in loaded if name.startswith("aish.model.")} == {"aish.model.machine", "aish.model.weights"}
+    assert "aish.views.default_model" not in loaded  # a model is looked for after the prompt
+
+
+def test_looking_for_a_model_loads_nothing_heavy() -> None:
+    """It begins while the first line is typed. Downloads, unpacking and engines are in processes of their own."""
+    loaded = loaded_by("import aish.views.default_model")
+
+    assert loaded & (HEAVY | {"zipfile", "urllib.request", "aish.model.pull", "xllamacpp", "prompt_toolkit"}) == set()
 
 
 def test_proxies_and_certificates_are_loaded_when_a_connection_needs_them() -> None:

@@ -1,7 +1,7 @@
 """Generate the pictures in docs/pictures: screens of the real program, driven by keys, in a made-up project.
 
 The models are scripted and the environment is fixed, so that a picture changes only when the program does, except for
-the times in memory.svg.
+the times in memory.svg. New accounts are on a made-up machine (tests/machine_double).
 """
 
 import json
@@ -26,6 +26,8 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 COLUMNS, ROWS = 84, 32
 PATIENCE, QUIET = 30.0, 0.5  # seconds to wait for a text, and seconds without output until a screen counts as finished
 ENTER, TAB = "\r", "\t"
+DOUBLE = Path(__file__).parents[1] / "tests" / "machine_double"
+GB = 1_000_000_000
 READY = "\x1b[?2004h"  # the line editor turns on bracketed paste once it reads keys
 
 NOTES = '''\
@@ -99,31 +101,62 @@ class Scene(NamedTuple):
     steps: tuple[tuple[str, str], ...]
     answers: tuple[str, ...] = ()
     remembered: tuple[tuple[int, str, str], ...] = ()  # age in days, kind, content
-    is_new: bool = False  # a new account, without settings
+    machine: "Machine | None" = None  # of a new account, without settings
     has_server: bool = False  # a server answers on this machine
+
+
+class Machine(NamedTuple):
+    """What a new account finds: its memory, and a package index or none."""
+
+    memory: int = 16 * GB
+    seconds: float | None = None  # until the download ends; None: that is not seen
+    has_network: bool = True
 
 
 SCENES = (
     Scene(
         "first",
-        "aish: the first minute of a new account",
+        "aish: the first start, with nothing installed",
         (
+            ("", "fetches nothing"),
             (f"git log --oneline{ENTER}", "first notes"),
-            (f":remember I like short answers{ENTER}", "remembered (id 1)"),
         ),
-        is_new=True,
+        machine=Machine(),
+    ),
+    Scene(
+        "waiting",
+        "aish: a question that was asked before the model was there",
+        ((f"how do I find large files here?{ENTER}", "sort -rh"),),
+        machine=Machine(seconds=2),
     ),
     Scene(
         "found",
         "aish: the same with a server on this machine",
         (
-            ("", "found Ollama"),
-            (f":setup{ENTER}", "[y/N]"),
-            (f"y{ENTER}", "from now on"),
+            ("", "on this machine answers"),
             (f"how do I find large files here?{ENTER}", "sort -rh"),
         ),
-        is_new=True,
+        machine=Machine(),
         has_server=True,
+    ),
+    Scene(
+        "small",
+        "aish: the same with little memory",
+        (
+            ("", "fetches nothing"),
+            (f"git log --oneline{ENTER}", "first notes"),
+        ),
+        machine=Machine(memory=GB * 13 // 10),
+    ),
+    Scene(
+        "offline",
+        "aish: the same without a network",
+        (
+            ("", "no model could be fetched"),
+            (f"git log --oneline{ENTER}", "first notes"),
+            (f"? how do I find large files here{ENTER}", "not installed"),
+        ),
+        machine=Machine(has_network=False),
     ),
     Scene(
         "prompt",
@@ -221,7 +254,9 @@ def perform(scene: Scene, directory: Path) -> str:
     environment = _environment(directory)
     project = directory / "notes-app"
     _make_project(project, environment)
-    if not scene.is_new:
+    if scene.machine:
+        environment |= _double(scene.machine, directory)
+    else:
         _make_home(Path(environment["AISH_HOME"]), scene, datetime.now(UTC))
     with server() if scene.has_server else nullcontext():
         terminal = Terminal(project, environment)
@@ -232,15 +267,38 @@ def perform(scene: Scene, directory: Path) -> str:
             terminal.close()
 
 
+def _double(machine: Machine, directory: Path) -> dict[str, str]:
+    """Return the environment of a made-up machine."""
+    double: dict[str, object] = {"weights": {}, "memory": machine.memory, "disk": 100 * GB, "too_large": []}
+    double |= {"shared": str(directory / "shared"), "asked": os.devnull, "real": False}
+    double["answers"] = {"qwen2.5-coder-1.5b-instruct-q4_k_m.gguf": LARGE_FILES}
+    if machine.has_network:
+        double["pull"] = machine.seconds
+    else:
+        parts = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m")
+        double["weights"] = {name: {"address": "http://127.0.0.1:9/model.gguf"} for name in parts}
+    return {
+        "MACHINE_DOUBLE": json.dumps(double),
+        "PYTHONPATH": str(DOUBLE),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+        "UV_NO_CONFIG": "1",
+    }
+
+
 class _Ollama(BaseHTTPRequestHandler):
     """Answers as Ollama does, as far as the picture needs it."""
 
     def do_GET(self) -> None:
-        loaded = [{"model": "qwen3:8b", "context_length": 32768}]
-        self._answer({"data": [{"id": "qwen3:8b"}, {"id": "gemma3:4b"}], "models": loaded})
+        sizes = {"qwen3:8b": 5_200_000_000, "gemma3:4b": 3_300_000_000}
+        models = [{"model": name, "size": size, "context_length": 32768} for name, size in sizes.items()]
+        self._answer({"data": [{"id": name} for name in sizes], "models": [] if self.path == "/api/ps" else models})
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/api/show":
+            self._answer({"capabilities": ["completion", "tools"]})
+            return
         words = [{"delta": {"content": LARGE_FILES}}, {"delta": {}, "finish_reason": "stop"}]
         lines = "".join(f"data: {json.dumps({'choices': [word]})}\n\n" for word in words)
         self._answer(lines + "data: [DONE]\n\n", kind="text/event-stream")

@@ -1,7 +1,8 @@
 """Python loads this first in every process of a story of the first start, and only there (see tests/first_start.py).
 
 It gives the machine of the story its memory and disk, the catalogue small weights, and the child process an engine that
-needs no real ones. All of it is told by MACHINE_DOUBLE, a JSON object.
+needs no real ones. All of it is told by MACHINE_DOUBLE, a JSON object. tools/pictures.py uses it too, with a download
+that only seems to happen.
 """
 
 import http.server
@@ -9,6 +10,7 @@ import json
 import os
 import sys
 import threading
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ def adapt(double: dict[str, Any]) -> None:
     from aish.model import weights
 
     for name, changes in double["weights"].items():
-        changes["more_parts"] = tuple(weights.WheelPart(*part) for part in changes["more_parts"])
+        if "more_parts" in changes:
+            changes["more_parts"] = tuple(weights.WheelPart(*part) for part in changes["more_parts"])
         changed = weights.CATALOGUE[name]._replace(**changes)
         setattr(weights, _NAMES[name], changed)
         weights.CATALOGUE[name] = changed
@@ -79,6 +82,25 @@ class Engine:
         self.listening_address = f"http://127.0.0.1:{server.server_address[1]}"
 
 
+class Pull:
+    """Stands in for a download: it reports its progress, and leaves a file of the right size that is a hole."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds  # until it is done; None: it is not done while anybody looks
+
+    def __call__(self, weights: Any, directory: Path, index: Any, *, fetching: Any, checking: Any) -> Path:
+        fetching(weights.size * 20 // 1000, weights.size)
+        time.sleep(2.5)
+        fetching(weights.size * 34 // 1000, weights.size)
+        time.sleep(self._seconds or 1000)
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / str(weights.file)
+        with path.open("wb") as file:
+            file.write(b"GGUF")
+            file.truncate(weights.size)
+        return path
+
+
 class Parameters(types.SimpleNamespace):
     """Takes every option that the child sets."""
 
@@ -90,6 +112,10 @@ class Parameters(types.SimpleNamespace):
 if "MACHINE_DOUBLE" in os.environ and any(Path(word).name.startswith("aish") for word in sys.orig_argv):
     _double = json.loads(os.environ["MACHINE_DOUBLE"])
     adapt(_double)
+    if "aish.model.pull_child" in sys.orig_argv and "pull" in _double:
+        from aish.model import pull
+
+        pull.pull_when_free = Pull(_double["pull"])  # type: ignore[assignment]
     if "aish.model.llama_child" in sys.orig_argv and not _double["real"]:
         sys.modules["xllamacpp"] = types.SimpleNamespace(  # type: ignore[assignment]
             Server=Engine, CommonParams=Parameters, __version__="0"

@@ -10,7 +10,7 @@ from world import World
 
 from aish.model.weights import SMOLLM2, shared_directory
 
-F2 = "\x1bOQ"
+F2, UP = "\x1bOQ", "\x1b[A"
 ANNOUNCED = "Ctrl-C on an empty line fetches nothing"
 REFUSED = "nothing is fetched; aish models pull fetches a model"
 HERE = "is here and answers from now on"
@@ -55,6 +55,36 @@ def test_a_question_waits_with_the_progress_and_is_answered_first(first: FirstSt
         terminal.wait(f"Hello from {LARGE}.", "aish> echo after it", "after it", "aish>")
         assert f"{LARGE_TITLE} {HERE}" in terminal.said
     assert first.answered() == [f"{LARGE}.gguf: hello"]
+
+
+def test_ctrl_c_ends_the_wait_of_a_question_and_not_the_download(first: FirstStart) -> None:
+    """The question is in the history, for when the model is here."""
+    source = Source(first.whole, held=(LARGE,))
+    with source.server, first.terminal(source) as terminal:
+        terminal.wait_ready()
+        terminal.enter("? hello")
+        terminal.wait_for("the question waits: ")
+        terminal.type(CTRL_C)
+        terminal.wait_said("not sent; the model is not here yet, and Up brings your question back")
+        terminal.wait_for(f"aish>\nfetching {LARGE_TITLE}: ")
+        terminal.type(UP)
+        terminal.wait_for(f"aish> ? hello\nfetching {LARGE_TITLE}: ")
+        source.go.set()
+        terminal.wait_said(HERE)
+        terminal.enter("")
+        terminal.wait(f"Hello from {LARGE}.", "aish>")
+    assert first.answered() == [f"{LARGE}.gguf: hello"]
+
+
+def test_a_plain_terminal_fetches_while_a_question_waits(first: FirstStart) -> None:
+    """It has no line below and no keys, and Ctrl-C there may be for a line that has text."""
+    source = Source(first.whole, held=(LARGE,))
+    with source.server, first.terminal(source, TERM="dumb") as terminal:
+        terminal.wait_for("Ctrl-D leaves.")
+        terminal.enter("? hello")
+        terminal.wait_said("To fetch nothing: aish config set embedded.fetch false")
+        source.go.set()
+        terminal.wait_for(f"Hello from {LARGE}.")
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["at the prompt", "while a question waits"])

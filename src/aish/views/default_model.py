@@ -18,7 +18,7 @@ from aish.places import model_directories
 from aish.settings.options import EMBEDDED, Preset
 from aish.values.text import byte_size
 from aish.views.answers import AnswerScreen
-from aish.views.editor import Editor
+from aish.views.editor import Editor, PlainEditor
 
 _WAITS = "the question waits: "
 _SPEED_SECONDS = 3.0  # until the announcement can say how long a download takes
@@ -202,9 +202,15 @@ class DefaultModel:
 
     def _announce(self, weights: Weights, fetch: Fetch) -> None:
         self._tell_trouble()
+        self._tell(f"{announcement(weights, fetch.seconds)}. {self._keys()}")
+
+    def _keys(self) -> str:
+        """Say what the user can do about the download."""
+        if isinstance(self._editor, PlainEditor):
+            return "To fetch nothing: aish config set embedded.fetch false"
         smaller = self._smaller
         instead = f"F2 fetches {smaller.label} instead ({byte_size(smaller.size)}), " if smaller else ""
-        self._tell(f"{announcement(weights, fetch.seconds)}. {instead}Ctrl-C on an empty line fetches nothing")
+        return f"{instead}Ctrl-C on an empty line fetches nothing"
 
     def _tell_trouble(self) -> None:
         """Say why it is not the best model for this machine."""

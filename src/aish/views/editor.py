@@ -57,8 +57,8 @@ class Editor(Protocol):
         """Call a function when this key is pressed at the prompt."""
 
     @property
-    def typed(self) -> str:
-        """What was on the line when it was left with Ctrl-C."""
+    def left_empty(self) -> bool:
+        """Was the line empty when it was left with Ctrl-C?"""
 
 
 class PlainEditor:
@@ -89,8 +89,8 @@ class PlainEditor:
         """Do nothing: there are only lines."""
 
     @property
-    def typed(self) -> str:
-        return ""
+    def left_empty(self) -> bool:
+        return False  # only the terminal knows
 
     @property
     def is_reading(self) -> bool:

@@ -216,8 +216,8 @@ class LineEditor:
         self._key_bindings.add(key)(lambda event: act())
 
     @property
-    def typed(self) -> str:
-        return self._session.default_buffer.text
+    def left_empty(self) -> bool:
+        return not self._session.default_buffer.text
 
     def _tell_reason(self, buffer: Buffer) -> None:
         kind, reason = self._line.of(buffer.text)

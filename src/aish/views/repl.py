@@ -164,7 +164,7 @@ class Repl:
                 if not self._interactive:
                     raise
                 print()
-                if not self._editor.typed:
+                if self._editor.left_empty:
                     self._default.refuse()
             except EOFError:
                 return None
