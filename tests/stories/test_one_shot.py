@@ -102,13 +102,15 @@ def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
 
     (journal,) = world.journals()
     assert (ran.code, ran.err) == (0, "")
-    assert json.loads(ran.out) == {
+    told = json.loads(ran.out)
+    assert list(told.pop("timing")) == ["load_ms", "first_word_ms", "total_ms"]
+    assert told == {
         "answer": "Four.",
         "thinking": None,
         "state": "complete",
         "model": "srv (qwen)",
         "conversation": journal.stem,
-        "usage": {"prompt_tokens": 250, "completion_tokens": 7},
+        "usage": {"prompt_tokens": 250, "read_tokens": 250, "cached_tokens": 0, "completion_tokens": 7},
         "dollars": pytest.approx(264e-6),
         "error": None,
     }
