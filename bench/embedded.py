@@ -1,4 +1,5 @@
-"""Embedded model benchmarks: how fast it writes on a quiet machine, and while other programs use every core."""
+"""Embedded model benchmarks: how fast it writes on a quiet machine, and while other programs use every core; and how
+long a question waits for one that was given up while it was being read."""
 
 import asyncio
 import os
@@ -10,10 +11,11 @@ from pathlib import Path
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.weights import find_embedded, shared_directory
-from aish.values.events import ChatRequest, Usage
+from aish.values.events import ChatRequest, Finished, Usage
 from bench.timing import Figure
 
 ASK = ChatRequest(messages=({"role": "user", "content": "Write the numbers from one to fifty."},), max_tokens=60)
+SHORT = ASK._replace(max_tokens=1)
 ROUNDS = 3
 CORES = os.cpu_count() or 1
 BUSY = "while True: pass"
@@ -39,9 +41,39 @@ async def _measure(directory: Path) -> dict[str, float]:
                 for program in programs:
                     program.kill()
                     await program.wait()
+        read, waited = await _given_up(model)
     finally:
         await process.close()
-    return {"a token, quiet": min(quiet), "a token, cores busy": min(busy)}
+    times = {"a token, quiet": min(quiet), "a token, cores busy": min(busy)}
+    return times | {"a long prompt": read, "a question after one that was given up": waited}
+
+
+async def _given_up(model: EmbeddedModel) -> tuple[float, float]:
+    """Return how long a long prompt is read, and how long a short question waits for one that was given up."""
+    started = time.perf_counter()
+    await _answer(model, _long("read"))
+    read = time.perf_counter() - started
+    giving_up = asyncio.create_task(_answer(model, _long("left")))
+    await asyncio.sleep(read / 4)
+    giving_up.cancel()
+    await asyncio.wait([giving_up])
+    started = time.perf_counter()
+    await _answer(model, SHORT)
+    waited = time.perf_counter() - started
+    started = time.perf_counter()
+    await _answer(model, SHORT._replace(messages=({"role": "user", "content": ASK.messages[0]["content"] + "!"},)))
+    return read, max(waited - (time.perf_counter() - started), 0.0)
+
+
+def _long(word: str) -> ChatRequest:
+    """A prompt of about 1,500 tokens that begins as no other one does."""
+    text = "\n".join(f"{word} {number}: {number * 7919 % 1000}" for number in range(110))
+    return ChatRequest(messages=({"role": "user", "content": text},), max_tokens=1)
+
+
+async def _answer(model: EmbeddedModel, request: ChatRequest) -> None:
+    async with aclosing(model.stream(request)) as events:
+        assert isinstance([event async for event in events][-1], Finished)
 
 
 async def _seconds_for_a_token(model: EmbeddedModel) -> float:
@@ -54,4 +86,8 @@ async def _seconds_for_a_token(model: EmbeddedModel) -> float:
 def figures(times: dict[str, float]) -> list[Figure]:
     share = times["a token, quiet"] / times["a token, cores busy"]
     unit = "× of a quiet machine"
-    return [Figure(name="embedded model, cores busy", value=share, unit=unit, limit=0.25, at_least=True)]
+    wait = times["a question after one that was given up"] / times["a long prompt"]
+    return [
+        Figure(name="embedded model, cores busy", value=share, unit=unit, limit=0.25, at_least=True),
+        Figure(name="embedded model, wait for one given up", value=wait, unit="× its whole prompt", limit=0.5),
+    ]

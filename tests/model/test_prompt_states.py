@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from aish.model import prompt_states
 from aish.model.prompt_states import PromptStates
+from aish.storage.files import remove_all
 
 ABOUT = ("weights.gguf", "98000000", "engine 1", "You are aish.")
 CONTENT = bytes(range(256)) * 3
@@ -31,7 +32,7 @@ def states(tmp_path: Path) -> PromptStates:
 
 def keep(states: PromptStates, content: bytes = CONTENT, about: tuple[str, ...] = ABOUT) -> Path:
     """Write a state as the child does, and keep it."""
-    name = states.new_file()
+    name = states.begin()
     (states.directory / name).write_bytes(content)
     before = set(names(states))
     assert states.keep(name, len(content), *about)
@@ -108,7 +109,7 @@ def test_what_is_no_regular_file_is_neither_used_nor_waited_for(
 
     assert states.find(*ABOUT) == ""
     assert os.path.lexists(path)  # it is not ours
-    name = states.new_file()
+    name = states.begin()
     (states.directory / name).write_bytes(CONTENT)
     assert states.keep(name, len(CONTENT), *ABOUT) == (kind != "directory")
     assert bool(states.find(*ABOUT)) == (kind != "directory")
@@ -166,16 +167,16 @@ def test_a_directory_that_cannot_be_made_is_not_used(tmp_path: Path, kind: str) 
 
     assert not states.is_usable()
     assert states.find(*ABOUT) == ""
-    assert not states.keep(states.new_file(), 1, *ABOUT)
+    assert not states.keep(states.begin(), 1, *ABOUT)
 
 
 def test_a_file_of_which_not_everything_arrived_is_removed(states: PromptStates) -> None:
     """The disk was full."""
-    name = states.new_file()
+    name = states.begin()
     (states.directory / name).write_bytes(CONTENT[:-1])
 
     assert not states.keep(name, len(CONTENT), *ABOUT)
-    assert not states.keep(states.new_file(), len(CONTENT), *ABOUT)
+    assert not states.keep(states.begin(), len(CONTENT), *ABOUT)
     assert names(states) == []
 
 
@@ -226,12 +227,12 @@ def test_what_killed_processes_left_is_removed_and_what_is_being_written_is_not(
     """A number of a process may be used again, so unfinished files of yesterday go too."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    left = [f"new-{ended.pid}-aa", f"new-{os.getppid()}-yesterday", "new-nobody-old"]
+    left = [f"new-{ended.pid}-aa", f"new-{ended.pid}-aa.begun", f"new-{os.getppid()}-yesterday", "new-nobody-old"]
     kept = [f"new-{os.getpid()}-bb", "new-99999999999999999999-cc", "new-"]
     for name in (*left, *kept):
         (states.directory / name).write_bytes(b"half")
     (states.directory / f"new-{ended.pid}-directory").mkdir()
-    for name in left[1:]:
+    for name in left[2:]:
         _used_at(states.directory / name, 1_000_000_000)
 
     keep(states)
@@ -243,7 +244,7 @@ def test_what_killed_processes_left_is_removed_and_what_is_being_written_is_not(
 def _keep_often(directory: Path, number: int) -> None:
     states = PromptStates(directory)
     for round in range(30):
-        name = states.new_file()
+        name = states.begin()
         content = f"{number} {round}".encode() * 500
         (directory / name).write_bytes(content)
         assert states.keep(name, len(content), *ABOUT)
@@ -265,6 +266,18 @@ def test_processes_that_keep_the_same_state_at_once_leave_a_whole_one(states: Pr
     assert not [name for name in names(states) if name.startswith("new-")]
 
 
+def test_a_purge_ends_states_that_are_about_to_be_written(states: PromptStates) -> None:
+    """Of this process and of others: what they read before may have what was purged."""
+    reading, written = states.begin(), states.begin()
+    (states.directory / written).write_bytes(CONTENT)
+    remove_all(states.directory)
+    (states.directory / reading).write_bytes(CONTENT)
+
+    assert not states.keep(reading, len(CONTENT), *ABOUT) and not states.keep(written, len(CONTENT), *ABOUT)
+    assert names(states) == []
+    assert keep(states)
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
@@ -283,7 +296,7 @@ def test_a_full_disk_costs_the_new_state_only(small_disk: Path) -> None:
     states = PromptStates(small_disk / "prompts")
     assert states.is_usable()
     keep(states)
-    name = states.new_file()
+    name = states.begin()
     with pytest.raises(OSError, match="No space"):
         (states.directory / name).write_bytes(bytes(100_000))
 

@@ -116,7 +116,7 @@ async def refresh_state(session: Session, *, ask: bool = True, before: int = 0) 
         if session.progress.position != begun:  # meanwhile the conversation has ended, or words were purged
             return Refreshed()
         if trouble:
-            notes.record("skipped", "working state", trouble)
+            notes.record_once("skipped", "working state", trouble)
         if found:
             base = notes.read("session")
             saved = _save_state(session, notes, base, working_state.combined(found, lines), source)
@@ -215,7 +215,7 @@ async def _consolidate(session: Session, queued: QueuedRange) -> list[Notice]:
         return []
     backend, trouble = _helper(session)
     if backend is None:
-        notes.record("skipped", "lasting facts", trouble)
+        notes.record_once("skipped", "lasting facts", trouble)
         return []
     room = await _room(session, backend)
     part = beginning(turns, room)

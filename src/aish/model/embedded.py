@@ -380,19 +380,18 @@ class KeptBeginning:
         Raises `HttpTrouble`.
         """
         assert self._process.states
-        states, usage = self._process.states, Usage(0, 0)
-        request = ChatRequest((*beginning, {"role": "user", "content": "?"}), max_tokens=1)
-        async with aclosing(chat.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, Failed) and event.trouble in ("unreachable", "broken"):
-                    raise HttpTrouble(event.reason)
-                if isinstance(event, Failed):  # it refuses the question too
-                    return 0
-                if isinstance(event, Usage):
-                    usage = event
-        name = states.new_file()
-        told: dict[str, Any] = {}
+        states, usage, told = self._process.states, Usage(0, 0), dict[str, Any]()
+        name = states.begin()
         try:
+            request = ChatRequest((*beginning, {"role": "user", "content": "?"}), max_tokens=1)
+            async with aclosing(chat.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, Failed) and event.trouble in ("unreachable", "broken"):
+                        raise HttpTrouble(event.reason)
+                    if isinstance(event, Failed):  # it refuses the question too
+                        return 0
+                    if isinstance(event, Usage):
+                        usage = event
             told = await self._ask("save", name, address)
         finally:
             if 0 < told.get("n_saved", 0) <= usage.prompt_tokens + usage.completion_tokens:  # or it is another prompt

@@ -24,7 +24,8 @@ class PromptStates:
     1. A state is found again for the same weights, engine and text only.
     2. It has the bytes that were written, or it is not returned.
     3. The least recently used ones are removed when there are too many, or too large ones.
-    4. Nothing fails if the directory cannot be used: the prompt is read again.
+    4. A purge, which removes all files, also ends states that are about to be written, by any process.
+    5. Nothing fails if the directory cannot be used: the prompt is read again.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -57,30 +58,40 @@ class PromptStates:
             with suppress(OSError):
                 os.utime(path, follow_symlinks=False)
 
-    def new_file(self) -> str:
-        """Return a name for a state that is about to be written; two processes never share one."""
-        return f"new-{os.getpid()}-{os.urandom(4).hex()}"
+    def begin(self) -> str:
+        """Return a name for a state that is about to be written; two processes never share one.
+
+        Call it before the text is read: if a purge comes meanwhile, the state may have what was purged.
+        """
+        name = f"new-{os.getpid()}-{os.urandom(4).hex()}"
+        with suppress(OSError):
+            self._begun(name).touch(mode=0o600)
+        return name
 
     def keep(self, written: str, size: int, *about: str) -> bool:
-        """Take over a file that llama.cpp has written, if all of it arrived."""
+        """Take over a file that llama.cpp has written, if all of it arrived and nothing was purged meanwhile."""
         path = self.directory / written
         try:
-            if path.stat().st_size != size:
-                path.unlink()
-                return False
-            path.chmod(0o600)
-            new = self.directory / _name(about, path)
-            path.replace(new)
+            if path.stat().st_size == size:
+                path.chmod(0o600)
+                new = self.directory / _name(about, path)
+                self._begun(written).unlink()
+                path.replace(new)
+                self._tidy(new)
+                return True
         except OSError:
-            self.drop(written)
-            return False
-        self._tidy(new)
-        return True
+            pass
+        self.drop(written)
+        return False
 
-    def drop(self, written: str) -> None:
-        """Remove a file that was not written whole."""
-        with suppress(OSError):
-            (self.directory / written).unlink()
+    def drop(self, name: str) -> None:
+        """Remove a state, or what there is of one that was not written whole."""
+        for path in (self.directory / name, self._begun(name)):
+            with suppress(OSError):
+                path.unlink()
+
+    def _begun(self, name: str) -> Path:
+        return self.directory / f"{name}.begun"
 
     def _listed(self, pattern: str) -> list[Path]:
         try:

@@ -1,5 +1,6 @@
 """All that belongs to the notes of one channel: the notebook, the queue of turns, and the log of upkeep."""
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -154,6 +155,13 @@ class ChannelNotes:
         reason = one_line(self._redaction.text(reason), _MOST_REASON)
         record = {"ts": stamp(self._now()), "upkeep": outcome, "job": job, "reason": reason}
         self._context.append({**record, **({"ids": list(ids)} if ids else {})}, sync=False)
+
+    def record_once(self, outcome: str, job: str, reason: str) -> None:
+        """Log what upkeep could not do, unless the same was logged today. Raises `StoreTrouble`."""
+        reason = one_line(self._redaction.text(reason), _MOST_REASON)
+        today = itertools.takewhile(lambda one: one.time[:10] >= stamp(self._now())[:10], self.events())
+        if not any((one.outcome, one.job, one.reason) == (outcome, job, reason) for one in today):
+            self.record(outcome, job, reason)
 
     def events(self) -> Iterator[UpkeepEvent]:
         """Yield what upkeep did, newest first."""
