@@ -12,7 +12,7 @@ SOURCES := $(shell find src -name '*.py')
 WORKERS := $(shell $(PYTHON) -c 'import os; print(min(max(os.cpu_count() or 1, 3), 4))')
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift servers jobs clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift servers jobs first-hour clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -91,6 +91,11 @@ drift: setup
 # Real servers and proxies, from Debian, PyPI and npm, in a network of their own: what does aish say? Needs root.
 servers: setup
 	$(BIN)/python tools/servers.py
+
+# What a newcomer asks in the first hour, in two projects, asked of the embedded model: make first-hour WEIGHTS=file.gguf
+first-hour: setup
+	$(BIN)/python tools/first_hour.py tests/first_hour/developer --weights $(WEIGHTS)
+	$(BIN)/python tools/first_hour.py tests/first_hour/analyst --weights $(WEIGHTS)
 
 # Eight small jobs of a developer, done by the model of your settings, or: make jobs WEIGHTS=file.gguf
 jobs: setup
