@@ -5,7 +5,7 @@ from world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
-BUDGET = 420
+BUDGET = 240
 SLACK = 25  # tolerance in tokens: chat template markers and word boundaries
 QUESTIONS = [
     "Tell me something about the harbour of Hamburg and the ships that come and go there in the winter months.",

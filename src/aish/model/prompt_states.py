@@ -4,7 +4,6 @@ llama.cpp writes and reads the files, and aborts on one that is cut or damaged. 
 its bytes, and a file that does not fit its name is removed instead of being used.
 """
 
-import hashlib
 import json
 import os
 import stat
@@ -115,11 +114,15 @@ class PromptStates:
 
 
 def _key(about: tuple[str, ...]) -> str:
+    import hashlib  # here, because other models need it only later
+
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:24]
 
 
 def _name(about: tuple[str, ...], path: Path) -> str:
     """Return the name that a file with these bytes has. Raises `OSError`, also if it is no regular file."""
+    import hashlib
+
     with open(path, "rb", opener=_regular) as file:
         return f"{_key(about)}-{hashlib.file_digest(file, 'sha256').hexdigest()[:40]}{_ENDING}"
 
