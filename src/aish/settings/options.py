@@ -117,13 +117,18 @@ class Context(Section):
     )
     max_bytes: int = option(0, "Maximum size of the turns in a prompt in bytes; 0: no limit.")
     evict_to: float = option(
-        0.75, "The part of the maximum that is left when turns leave the prompt, so that they leave rarely; 1: most."
+        0.75,
+        "When the prompt exceeds a limit, drop turns until this part of the limit is used; 1: drop as few as possible.",
     )
     use_tool_role: bool = option(True, "Send tool results in the tool role; a preset can override this.")
     surroundings: bool = option(
-        True, "Tell the model about system, shell, directory, git branch, time and last command, when they change."
+        True,
+        "Tell the model about system, shell, directory, git branch, time and last command, when they change; small "
+        "embedded models get less (docs/models.md).",
     )
-    summarize_evicted: bool = option(True, "Keep a short summary of turns that left the prompt.")
+    summarize_evicted: bool = option(
+        True, "Keep a short summary of turns that left the prompt; small embedded models make none (docs/models.md)."
+    )
 
 
 class MemorySettings(Section):
@@ -147,9 +152,15 @@ class NotesSettings(Section):
     upkeep: bool = option(True, "Keep SESSION.md, MEMORY.md and HISTORY.md up to date in the background.")
     model: str = option("", "The preset that helps with the notes; unset: the preset that answers.")
     recall_tokens: int = option(
-        400, "Maximum number of tokens of notes and memory that are brought to a question; 0: none."
+        400,
+        "Maximum number of tokens of notes and memory that are brought to a question; 0: none; small embedded models "
+        "get less (docs/models.md).",
     )
-    identity_max_chars: int = option(4000, "Maximum number of characters of SOUL.md and AGENTS.md in the prompt.")
+    identity_max_chars: int = option(
+        4000,
+        "Maximum number of characters of SOUL.md and AGENTS.md in the prompt; small embedded models get less "
+        "(docs/models.md).",
+    )
     tools: bool = option(True, "Let models that can use tools read the notes and change MEMORY.md.")
     idle_seconds: int = option(30, "Seconds without a question before lasting facts are moved to MEMORY.md.")
     daily_tokens: int = option(200_000, "Maximum number of tokens that upkeep may use in a day; 0: no model is asked.")
@@ -293,8 +304,10 @@ class Embedded(Section):
 
     window: int = option(8192, "Context window in tokens.")
     threads: int = option(0, "Number of threads; 0: chosen automatically.")
-    path: str = option("", "A .gguf file to use instead of the one that `aish models pull` fetched.")
-    warm: bool = option(True, "Load it in the background once the prompt is shown.")
+    path: str = option("", "A .gguf file to use instead of the weights that aish chooses for this machine.")
+    warm: bool = option(
+        True, "Load it after the prompt is shown, and let it read the prompt and held command output before a question."
+    )
     fetch: bool = option(
         True, "Fetch better weights when the shell is first used, if no model was chosen and no server answers here."
     )
@@ -358,7 +371,9 @@ class McpSettings(Section):
 class Settings(Section):
     """Everything that can be set."""
 
-    model: str = option("embedded", "The preset at the start.")
+    model: str = option(
+        "embedded", "The preset at the start; unset: a model server found on this machine, else `embedded`."
+    )
     fallback: list[str] = option([], "Presets to try in this order when the chosen one is unreachable.")
     rules: list[dict[str, str]] = option(
         [], 'Choose a preset by the question: {match = "regular expression", model = "preset"}.'

@@ -85,7 +85,7 @@ class ChatRequest(NamedTuple):
     """A request to a model: the messages, the tools it may call, and the form of the answer.
 
     `grammar` restricts the answer, in the grammar format of llama.cpp, and `stop` are texts that end it; only for
-    servers that support both. Without `remembers`, nothing that is known of the user may be written to the disk.
+    servers that support both. `remembers`: if False, only text that is the same for every user may be written to disk.
     """
 
     messages: tuple[Message, ...]
