@@ -82,7 +82,8 @@ def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     layers = [layer for layer in given_layers if layer]
     if not chooses_model(key for layer in layers for key, _ in flatten(layer.values)):
         machine = read_machine(places.machine_record)
-        layers = [below(machine, layers), *layers] if machine else layers
+        lowest = below(machine, layers) if machine else None
+        layers = [lowest, *layers] if lowest else layers
     loaded = load(layers)
     known = loaded.settings.presets()
     if loaded.settings.model not in known:  # only from the command line: others were reported and replaced

@@ -51,6 +51,11 @@ class Letters:
         return len(text)
 
 
+def most_tokens(fixed: int, limits: Limits, share: float) -> float:
+    """With a large system prompt, half of the room for turns is kept in any case."""
+    return max(limits.token_budget * share, fixed + (limits.token_budget - fixed) * min(share, 0.5))
+
+
 def evicted_one_by_one(fixed: int, exchanges: list[Size], limits: Limits) -> int:
     """The rule in its simplest form: evict the oldest exchange while over a limit; keep the current one.
 
@@ -59,7 +64,7 @@ def evicted_one_by_one(fixed: int, exchanges: list[Size], limits: Limits) -> int
     left, share = list(exchanges), 1.0
     while len(left) > 1 and (
         sum(size.turns for size in left) > limits.max_turns * share
-        or fixed + sum(size.tokens for size in left) > max(limits.token_budget * share, fixed)
+        or fixed + sum(size.tokens for size in left) > most_tokens(fixed, limits, share)
         or (limits.max_bytes and sum(size.bytes for size in left) > limits.max_bytes * share)
     ):
         left.pop(0)
@@ -109,7 +114,7 @@ def test_what_is_left_after_an_eviction_has_room_for_more(fixed: int, exchanges:
     assert (gone == 0) == (excess(fixed, exchanges, limits._replace(evict_to=1.0)) == 0)
     if gone and len(left) > 1:
         assert sum(size.turns for size in left) <= limits.max_turns * limits.evict_to
-        assert sum(size.tokens for size in left) <= max(limits.token_budget * limits.evict_to - fixed, 0)
+        assert fixed + sum(size.tokens for size in left) <= most_tokens(fixed, limits, limits.evict_to)
         assert not limits.max_bytes or sum(size.bytes for size in left) <= limits.max_bytes * limits.evict_to
 
 

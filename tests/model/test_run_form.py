@@ -5,7 +5,16 @@ import json
 import pytest
 
 from aish.agent.tool import schema
-from aish.model.run_form import FIXED, RunReader, asks_about, in_run_form, is_in_form, known_answer, openings
+from aish.model.run_form import (
+    FIXED,
+    RunReader,
+    about_any,
+    in_run_form,
+    is_in_form,
+    known_answer,
+    openings,
+    question_of,
+)
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
 from aish.values.turns import SURROUNDINGS_MARK
 
@@ -185,28 +194,28 @@ def test_a_command_in_backquotes_is_the_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "command", "about"),
+    ("question", "command", "quoted"),
     [
         ("what does rm -rf build do?", "rm -rf build", True),
-        ("what does  rm -rf  build do", "rm -rf build", True),
-        ("What does `git reset --hard` do?", "git reset --hard", True),
-        ("what does chmod -R 777 . do? don't run it", "chmod -R 777 .", True),
-        ("is rm -rf build safe", "rm -rf build", True),
-        ("run make test", "make test", False),
+        ("[exec output]\n$ make test\nfailed\n\ntry that again", "make test", False),
+        ("What does  `git reset  --hard` do?", "git reset --hard", True),
+        ("run make test for me", "make test", True),
         ("rm -rf build", "rm -rf build", False),
         ("what is the date?", "date", False),
         ("delete the folder build", "rm -rf build", False),
     ],
 )
-def test_a_command_that_the_question_asks_about_is_told_from_one_that_is_ordered(
-    question: str, command: str, *, about: bool
-) -> None:
-    """Small models run what they should explain."""
-    assert asks_about(question, command) is about
+def test_a_command_that_stands_in_the_question_is_held(question: str, command: str, *, quoted: bool) -> None:
+    """It may be an order, or the question may be about it: small models run what they should explain."""
+    asked = question_of(ChatRequest(({"role": "user", "content": question},)))
+    reader = RunReader(can_run=True, question=asked)
+    events = [one for event in (TextPiece(f"run: {command}"), Finished()) for one in reader.read(event)]
+    assert (reader.quoted, bool(events)) == ((command, False) if quoted else ("", True))
 
 
-def test_such_a_command_is_not_run() -> None:
-    """The model is asked again, for words."""
-    reader = RunReader(can_run=True, question="what does rm -rf build do?")
-    events = [one for event in (TextPiece("run: rm -rf build"), Finished()) for one in reader.read(event)]
-    assert (events, reader.only_repeats) == ([], True)
+def test_the_same_is_asked_about_a_command_that_nobody_knows() -> None:
+    """Then the model cannot take the command from the question."""
+    asked = ({"role": "user", "content": "what does rm  -rf build do?"},)
+    request = about_any(ChatRequest(asked, max_tokens=500), "rm -rf build")
+    assert request.messages[-1]["content"] == "what does foo-bar do?"
+    assert request.max_tokens and request.max_tokens < 10

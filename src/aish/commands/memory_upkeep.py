@@ -6,7 +6,7 @@ from aish.commands.memory_scope import MEMORY_COMMANDS, MemoryScope
 from aish.intake.commands import Arguments, CommandOption
 from aish.memory.notes.files import NoteFiles
 from aish.storage.files import remove_all
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.replies import Reply
 from aish.values.text import counted, json_text, one_line
 
@@ -29,10 +29,16 @@ async def purge(scope: MemoryScope, arguments: Arguments) -> Reply:
     directories = (places.data, places.sessions, places.state, places.indexes)
     erased = memory.purge(phrases, directories, [places.salt], NoteFiles(places.workspace))
     scope.erase_from_prompt(phrases)
-    remove_all(places.prompt_states)  # what a model has read; it is read again
+    try:
+        remove_all(places.prompt_states)  # what a model has read; it is read again
+    except StoreTrouble as error:
+        left = f"\nwhat an embedded model has read is left: {error}; remove it, and purge again"
+    else:
+        left = ""
     scope.finder.drop()
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
     text = f"{where if erased.places else 'not found'}; it will not be learned again"
+    text += left
     if erased.busy:
         text += "\nanother aish is streaming an answer that contains the words; purge them again when it has finished"
     return changed(scope, Reply(text, data={"places": erased.places, "files": erased.files, "busy": erased.busy}))

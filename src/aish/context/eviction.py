@@ -37,12 +37,17 @@ def excess(fixed_tokens: int, exchanges: Sequence[Size], limits: Limits) -> int:
     weight = sum(size.bytes for size in exchanges)
     share = 1.0
     for gone, oldest in enumerate(exchanges[:-1]):
-        fits = turns <= limits.max_turns * share and tokens <= max(limits.token_budget * share, fixed_tokens)
+        fits = turns <= limits.max_turns * share and tokens <= _most_tokens(fixed_tokens, limits.token_budget, share)
         if fits and weight <= (limits.max_bytes * share or weight):
             return gone
         share = limits.evict_to
         turns, tokens, weight = turns - oldest.turns, tokens - oldest.tokens, weight - oldest.bytes
     return max(len(exchanges) - 1, 0)
+
+
+def _most_tokens(fixed: int, budget: int, share: float) -> float:
+    """Return the tokens that a prompt may have: a share of the budget, but at least half of the room for turns."""
+    return max(budget * share, fixed + (budget - fixed) * min(share, 0.5))
 
 
 def over_budget_warning(blocks: Sequence[Block], limits: Limits) -> str:

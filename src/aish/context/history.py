@@ -3,7 +3,8 @@
 Pure: takes turns, returns turns.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from aish.context.blocks import compose_message
 from aish.values.errors import BadTurn
@@ -79,6 +80,16 @@ class History:
         while len(self._held) > 1 and sum(len(output.text) for output in self._held) > limit:
             self._held.pop(0)
         self._held = [output.with_text(clip(output.text, limit)) for output in self._held]
+
+    @contextmanager
+    def held_within(self, limit: int) -> Iterator[None]:
+        """Shorten the held output for a moment."""
+        held, self._held = self._held, list(self._held)
+        self.shorten_held(limit)
+        try:
+            yield
+        finally:
+            self._held = held
 
     def ask(self, text: str, front: Sequence[str] | None = None) -> Turn:
         """Add the user's question with `front` before it; by default `front` is the held output."""

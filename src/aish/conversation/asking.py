@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from aish.agent.loop import AskEvent
-from aish.conversation.prompt import make_room, offered_tools, prompt_messages, system_blocks
+from aish.conversation.prompt import make_room, may_be_kept, offered_tools, prompt_messages, system_blocks
 from aish.conversation.spending import confirm_cost
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Answering, Backend, stream_with_fallback
@@ -100,7 +100,9 @@ class Asking:
         tools = offered_tools(session, backend, self.turn) if offer_tools else ()
         schemas = tuple(tool.schema for tool in tools)
         stop = _INVENTED if backend.takes_grammar else ()
-        request = ChatRequest(messages, schemas, backend.max_tokens, stop=stop, remembers=session.remembers)
+        request = ChatRequest(
+            messages, schemas, backend.max_tokens, stop=stop, remembers=may_be_kept(session, self.turn)
+        )
         self.turn.request = request  # what the server's token count is compared with
         return request
 

@@ -33,6 +33,7 @@ class Layer:
     stability: Stability = "changing"
     place: Place = "system"
     in_goal_mode: bool = True
+    of_conversation: bool = False  # is it made from what was said in one conversation?
     in_journal: bool = True  # of a text in front of a message: is it recorded with the message?
 
     def limit(self, session: Session) -> int:

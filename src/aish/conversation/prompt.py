@@ -85,10 +85,16 @@ def prompt_messages(
     return (*messages[:place], asked, *messages[place + 1 :])
 
 
+def may_be_kept(session: Session, turn: TurnContext | None = None) -> bool:
+    """May the beginning of the prompt be kept on disk? Not if it has what was said in this conversation."""
+    own = (layer.text(session, turn) for layer in session.layers if layer.of_conversation)
+    return session.remembers and not any(own)
+
+
 def opening_messages(session: Session, backend: Backend) -> tuple[Message, ...]:
     """Return the prompt of the next question as far as it is known before the question is."""
-    session.history.shorten_held(held_room(backend, session.endpoints.expected_limits(backend), 0))
-    front, _ = message_front(session)
+    with session.history.held_within(held_room(backend, session.endpoints.expected_limits(backend), 0)):
+        front, _ = message_front(session)
     turns = [*session.history.turns, Turn("user", compose_message(front, "").strip() or "?")]
     stable = [one for one in system_blocks(session) if one.stability != "changing"]
     tool_role = session.endpoints.takes_tool_role(backend) or backend.prompt_form == "run"

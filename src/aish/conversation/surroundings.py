@@ -35,10 +35,10 @@ class SurroundingsKeeper(Layer):
         """Remember the last command of the user, with its secrets masked."""
         self._last, self._status = command, status
 
-    def facts(self, session: Session) -> Facts:
+    def facts(self, session: Session, turn: TurnContext | None = None) -> Facts:
         """Return what is so now. A command whose output comes with the question is not named again."""
-        if session.prompt_form() != "full":
-            return self._short_facts(session)
+        if session.prompt_form(turn) != "full":
+            return self._short_facts(session, turn)
         shell = Path(session.settings.commands.shell or os.environ.get("SHELL", "")).name
         held = f"$ {self._last}\n" in f"{session.history.held}\n"
         ended = f"`{_line(self._last)}`, exit status {self._status}" if self._last and not held else ""
@@ -51,9 +51,9 @@ class SurroundingsKeeper(Layer):
             LAST_COMMAND: ended,
         }
 
-    def _short_facts(self, session: Session) -> Facts:
+    def _short_facts(self, session: Session, turn: TurnContext | None) -> Facts:
         """Return what a model that reads slowly needs for a command: where it is, and what is there."""
-        if session.prompt_form() == "words":
+        if session.prompt_form(turn) == "words":
             return {}
         where = json.dumps(_line(str(session.cwd)), ensure_ascii=False)
         return {"directory": where, FILES: file_names(session.cwd)}
@@ -62,18 +62,18 @@ class SurroundingsKeeper(Layer):
         return MOST_CHARS
 
     async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
-        turn.texts[self.name] = self.next_text(turn.session)
+        turn.texts[self.name] = self.next_text(turn.session, turn)
         return
         yield
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
         return turn.texts.get(self.name, "") if turn else self.next_text(session)
 
-    def next_text(self, session: Session) -> str:
+    def next_text(self, session: Session, turn: TurnContext | None = None) -> str:
         """Return what goes in front of the next message: all facts at first, later those that changed."""
         if not session.settings.context.surroundings:
             return ""
-        facts, said = self.facts(session), said_in(session.history.turns)
+        facts, said = self.facts(session, turn), said_in(session.history.turns)
         if not facts.get(LAST_COMMAND):
             said.pop(LAST_COMMAND, None)  # what ran before is still true
         return session.services.redaction.text(as_text(news(facts, said)))

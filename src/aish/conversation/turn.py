@@ -34,6 +34,7 @@ from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.trust import claims_to_have_saved, least_trusted
 from aish.model.backend import Backend
+from aish.values.errors import AishError
 from aish.values.events import (
     Failed,
     Notice,
@@ -87,6 +88,8 @@ async def take_turn(
     turn.provenance = _origin(session, piped=not (typed_by_user or goes_on))
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(f"{chosen_by or words}\n{said}")
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
+    chain = session.chain_for(chosen_by or question)
+    turn.backend = _opened(session, chain[0])
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
         async for event in loading:
             yield event
@@ -95,7 +98,6 @@ async def take_turn(
     meta = _message_meta(turn, repeated, partly_typed=partly_typed, trimmed=bool(attached))
     for event in keep(turn, Turn("user", compose_message(front, question)), meta):
         yield event
-    chain = session.chain_for(chosen_by or question)
     asking = Asking(turn, chain, session.services.open_backend(chain[0]))
     turn.model = chain[0]
     limits = await session.endpoints.limits(asking.backend)
@@ -119,6 +121,14 @@ async def take_turn(
     finally:
         if not answer.recorded:
             answer.record("interrupted")
+
+
+def _opened(session: Session, name: str) -> Backend | None:
+    """Return the backend that answers first; None without such a model, which is said once the question is kept."""
+    try:
+        return session.services.open_backend(name)
+    except AishError:
+        return None
 
 
 def _origin(session: Session, *, piped: bool) -> str:

@@ -1,6 +1,6 @@
 """The job that lets the embedded model read what is known of the next prompt, so that the answer starts sooner."""
 
-from aish.conversation.prompt import offered_tools, opening_messages
+from aish.conversation.prompt import may_be_kept, offered_tools, opening_messages
 from aish.conversation.session import Session
 from aish.jobs.scheduler import Job
 from aish.settings.options import EMBEDDED
@@ -22,7 +22,7 @@ async def warm_up(session: Session) -> list[Notice]:
     backend = session.backend
     if backend.prepare:
         tools = tuple(tool.schema for tool in offered_tools(session, backend))
-        await backend.prepare(ChatRequest(opening_messages(session, backend), tools, remembers=session.remembers))
+        await backend.prepare(ChatRequest(opening_messages(session, backend), tools, remembers=may_be_kept(session)))
     return []
 
 

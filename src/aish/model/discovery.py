@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from aish.model.kept_files import KeptFile, find_kept_files
 from aish.model.machine import Machine, available_memory, fits
 from aish.model.served_models import (
+    ANOTHER_USER,
     KOBOLDCPP,
     LLAMA_CPP,
     LM_STUDIO,
@@ -26,6 +27,7 @@ from aish.model.served_models import (
 )
 from aish.model.tokenizer import is_loopback
 from aish.model.weights import CATALOGUE, Weights, find_here
+from aish.storage.port_owner import is_trusted_port
 from aish.values.named_tuple import NamedTuple
 
 _LOCAL_SECONDS = 1.0  # a server on this machine answers at once, or it is busy
@@ -216,7 +218,8 @@ async def find_at(
     if not models:
         return None
     best, names = models[0], tuple(one.name for one in models)
-    return FoundModel(name, title, endpoint, best.name, names, size=best.size, caution=best.caution(memory))
+    foreign = "" if is_trusted_port(urlsplit(endpoint).port or 80) else ANOTHER_USER
+    return FoundModel(name, title, endpoint, best.name, names, size=best.size, caution=foreign or best.caution(memory))
 
 
 def find_files(env: Mapping[str, str], home: Path, known: Set[str] = frozenset()) -> list[FoundModel]:

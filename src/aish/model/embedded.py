@@ -19,9 +19,11 @@ from aish.model.http import HttpTrouble, Patience
 from aish.model.openai_chat import OpenAIChat
 from aish.model.prompt_states import PromptStates
 from aish.model.run_form import (
+    PREFIX,
     RUN_TOOL,
     Messages,
     RunReader,
+    about_any,
     in_run_form,
     in_words,
     is_in_form,
@@ -275,9 +277,23 @@ class EmbeddedModel:
                     event = event._replace(cached_tokens=max(event.cached_tokens - read, 0))
                 for one in reader.read(event) if reader else [event]:
                     yield one
-        if reader and reader.only_repeats:
-            async with aclosing(chat.stream(in_words(request))) as events:
-                async for event in events:
+        if reader and reader.quoted:
+            async for event in self._about_quoted(chat, request, reader):
+                yield event
+
+    async def _about_quoted(
+        self, chat: OpenAIChat, request: ChatRequest, reader: RunReader
+    ) -> AsyncGenerator[ModelEvent]:
+        """Answer a question that quotes a command: run it, or say something about it."""
+        async with aclosing(chat.stream(about_any(request, reader.quoted))) as events:
+            said = "".join([event.text async for event in events if isinstance(event, TextPiece)])
+        if said.startswith(PREFIX.strip()):
+            for one in (*reader.proposed(reader.quoted), Finished()):
+                yield one
+            return
+        async with aclosing(chat.stream(in_words(request))) as events:
+            async for event in events:
+                if not isinstance(event, Usage):  # that of the first request counts
                     yield event
 
     async def prepare(self, request: ChatRequest) -> None:

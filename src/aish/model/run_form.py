@@ -189,6 +189,7 @@ _MOST_OUTPUT = 450  # characters of what a command printed, about 150 tokens: tw
 _MOST_QUESTION = 400
 _WHERE = "where am I, and what is here?"
 _DONE = "Done. The command printed nothing."
+_ANY_COMMAND, _FEW = "foo-bar", 4
 _NOT_RUN = "The command was not run."
 
 
@@ -222,10 +223,29 @@ def in_words(request: ChatRequest) -> ChatRequest:
     return request._replace(grammar=_WORDS)
 
 
+def about_any(request: ChatRequest, command: str) -> ChatRequest:
+    """Return the same question about a command that nobody knows: is it to be run, or is the question about it?
+
+    Small models run a command that stands in the question because they know it.
+    """
+    *before, asked = request.messages
+    flat = " ".join(str(asked["content"]).split()).replace(" ".join(command.split()), _ANY_COMMAND)
+    return request._replace(messages=(*before, asked | {"content": flat}), max_tokens=_FEW)
+
+
 def question_of(request: ChatRequest) -> str:
-    """Return what the user asked last."""
-    asked = (str(one["content"]) for one in reversed(request.messages) if one["role"] == "user")
-    return next(asked, "")
+    """Return what the user asked, without what was brought in front of it; nothing after a result."""
+    last = request.messages[-1]
+    return str(last["content"]).rstrip().rpartition("\n\n")[2] if last["role"] == "user" else ""
+
+
+def _quotes(question: str, command: str) -> bool:
+    """Does a command of several words stand in the question, with words around it?
+
+    One word may be there by chance: "what is the date?".
+    """
+    flat, wanted = " ".join(question.split()), " ".join(command.split())
+    return len(wanted.split()) > 1 and wanted in flat and flat != wanted
 
 
 def in_run_form(request: ChatRequest) -> ChatRequest:
@@ -340,13 +360,13 @@ def _value(text: str) -> Any:
 class RunReader:
     """Reads an answer in this form as it arrives: words are passed on at once, a command becomes a call.
 
-    Where no command can be run, it is shown as a proposal. A command that the question asks about is not run:
-    `only_repeats` says so at the end, and the model has to be asked for words.
+    Where no command can be run, it is shown as a proposal. A command that stands in the question is held in `quoted` at
+    the end: the question may be about it.
     """
 
     def __init__(self, *, can_run: bool, question: str = "") -> None:
         self._can_run, self._question = can_run, question
-        self.only_repeats = False
+        self.quoted = ""
         self._text = ""  # what is not passed on yet: the beginning, or the whole of a command
         self._words = False
 
@@ -360,7 +380,7 @@ class RunReader:
                 return [TextPiece(self._text)]
             case Finished(reason):
                 told = self._end(whole=reason == "stop")
-                return [] if self.only_repeats else [*told, event]
+                return [] if self.quoted else [*told, event]
             case Failed():
                 return [*self._end(whole=False), event]
         return [event]
@@ -374,18 +394,11 @@ class RunReader:
             return [TextPiece(self._text)]
         if not whole or not command:
             return []
-        self.only_repeats = asks_about(self._question, command)
+        self.quoted = command if _quotes(self._question, command) else ""
+        return self.proposed(command)
+
+    def proposed(self, command: str) -> list[ModelEvent]:
+        """Return a command as a call, or as a proposal where none can be run."""
         if not self._can_run:
             return [TextPiece(f"CMD: {command}")]
         return [ToolPiece(0, "", RUN_TOOL, json.dumps({"command": command}, ensure_ascii=False))]
-
-
-def asks_about(question: str, command: str) -> bool:
-    """Does the question quote the command in order to ask about it, as in "what does rm -r x do?"?
-
-    An order ends with the command: "run make test". One word alone may be there by chance: "what is the date?".
-    """
-    flat = " ".join(question.split())
-    before, found, after = flat.partition(" ".join(command.split()))
-    words_around = any(map(str.isalnum, before)) and any(map(str.isalnum, after))
-    return bool(found) and len(command.split()) > 1 and ("?" in after or words_around)

@@ -22,6 +22,7 @@ from aish.values.named_tuple import NamedTuple
 OLLAMA, LLAMA_CPP, LM_STUDIO, VLLM, KOBOLDCPP = "ollama", "llamacpp", "lm-studio", "vllm", "koboldcpp"
 TOO_LARGE = "it needs more memory than is free"
 ELSEWHERE = "it runs on another machine"
+ANOTHER_USER = "it belongs to another user"
 UNTOLD = "it may run elsewhere"  # a proxy to a service looks like that
 _MOST_SHOWN = 8  # models that Ollama is asked about
 _MOST_LISTED = 500

@@ -177,6 +177,17 @@ QWEN_LARGE = Weights(
 CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 
 
+DOWNLOADS = ".download"  # in a directory for weights: files that are not whole yet
+
+
+def arrived_bytes(directory: Path) -> int:
+    """Return how much of weights has arrived that are not whole yet."""
+    try:
+        return sum(path.stat().st_size for path in (directory / DOWNLOADS).iterdir())
+    except OSError:
+        return 0
+
+
 def shared_directory() -> Path:
     """Where an installation keeps weights for all its users."""
     return Path(sys.prefix) / "share" / "aish" / "models"

@@ -54,6 +54,7 @@ class AgentLayer(Layer):
     name = "agent"
     order = 15
     stability = "conversation"
+    of_conversation = True
 
     def __init__(self, definition: AgentDefinition, *, typed: bool) -> None:
         about = _AGENT.format(name=definition.name, whom="the user" if typed else "another assistant")

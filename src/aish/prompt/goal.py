@@ -27,6 +27,7 @@ class GoalLayer(Layer):
     name = GOAL_BLOCK
     order = 80
     stability = "conversation"
+    of_conversation = True
 
     def __init__(self) -> None:
         self.goal = self.check = self.bounds = ""

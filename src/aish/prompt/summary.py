@@ -17,6 +17,7 @@ class SummaryLayer(Layer):
     name = "summary"
     order = 50
     stability = "conversation"
+    of_conversation = True
 
     def __init__(self) -> None:
         self.summary = ""

@@ -22,6 +22,7 @@ class WorkingStateLayer(Layer):
     name = "working state"
     order = 45
     stability = "conversation"
+    of_conversation = True
 
     def __init__(self) -> None:
         self._text = ""

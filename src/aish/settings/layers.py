@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
+from aish.storage.port_owner import is_trusted_port
 from aish.values.named_tuple import NamedTuple
 
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
@@ -17,6 +18,7 @@ ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
 FOUND_HERE = "found on this machine"
 _HERE = r"http://(127(\.\d{1,3}){3}|localhost|\[::1\]):\d{1,5}(/[\w./-]*)?"
+_PORT = r":(\d+)(?:/|$)"
 _LARGEST_RECORD, _LONGEST_NAME = 1 << 14, 200
 _WORDS = {"true": True, "false": False}
 _BEGINNINGS = frozenset("\"'[{+-0123456789tfin")  # every TOML value starts with one of these
@@ -99,18 +101,18 @@ def read_record(path: Path) -> dict[str, str] | None:
 def read_machine(path: Path) -> SettingsLayer | None:
     """The layer that lets the model server of this machine answer, and the embedded model when it is not there."""
     record = read_record(path)
-    if record is None:
+    port = re.search(_PORT, record["endpoint"]) if record else None
+    if record is None or port is None or not is_trusted_port(int(port[1])):
         return None
     preset = {"endpoint": record["endpoint"], "model": record["model"]}
     values = {"model": record["name"], "fallback": [EMBEDDED], "models": {record["name"]: preset}}
     return SettingsLayer(origin=FOUND_HERE, values=values)
 
 
-def below(machine: SettingsLayer, layers: Sequence[SettingsLayer]) -> SettingsLayer:
-    """The layer of this machine without a preset whose name the user has given to another one."""
+def below(machine: SettingsLayer, layers: Sequence[SettingsLayer]) -> SettingsLayer | None:
+    """The layer of this machine; none if the user has given the name of its preset to one of his own."""
     taken = {name for layer in layers if isinstance(own := layer.values.get("models"), dict) for name in own}
-    models = {name: preset for name, preset in machine.values["models"].items() if name not in taken}
-    return machine._replace(values={**machine.values, "models": models})
+    return None if taken & set(machine.values["models"]) else machine
 
 
 def chooses_model(keys: Iterable[str]) -> bool:

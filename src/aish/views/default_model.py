@@ -13,8 +13,9 @@ from aish.jobs.warm_up import is_due, warm_up
 from aish.model.discovery import FoundModel
 from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
-from aish.model.weights import CATALOGUE, SMOLLM2, PullFailed, Weights
+from aish.model.weights import CATALOGUE, SMOLLM2, PullFailed, Weights, arrived_bytes
 from aish.places import model_directories
+from aish.settings.layers import FOUND_HERE
 from aish.settings.options import EMBEDDED, Preset
 from aish.values.text import byte_size
 from aish.views.answers import AnswerScreen
@@ -42,6 +43,7 @@ class DefaultModel:
         self._trouble = ""  # why the first ones are not to be had
         self._step = "looking for a model"
         self.is_awaited = False  # a question waits, and the terminal has its status line
+        self._is_announced = False  # the user knows what Ctrl-C does
 
     def begin(self) -> None:
         """Look for the model in the background."""
@@ -95,7 +97,7 @@ class DefaultModel:
 
     def refuse(self) -> bool:
         """Fetch nothing, now and at the next starts. Returns whether something was being fetched."""
-        if not self.is_fetching:
+        if not (self.is_fetching and self._is_announced):
             return False
         self._wanted = []
         SetupRecord(self._shell.program.places.setup_record).decline_weights()
@@ -123,7 +125,7 @@ class DefaultModel:
         if has_chosen(program.loaded.origins):  # meanwhile
             return
         record.write(found)
-        if found and (before is None or (found.name, found.model) != (before.name, before.model)):
+        if found and not self._is_used(found):
             await self._use_server(found)
         elif before and not found:
             await self._use(EMBEDDED)
@@ -131,13 +133,20 @@ class DefaultModel:
         if not found or (self._shell.has_chosen and self._shell.session.model == EMBEDDED):
             await self._fetch_weights()
 
+    def _is_used(self, found: FoundModel) -> bool:
+        """Does this shell use it already? Another one may have written the record a moment ago."""
+        settings = self._shell.program.settings
+        preset = settings.models.get(settings.model)
+        return settings.model == found.name and preset is not None and preset.model == found.model
+
     async def _use_server(self, found: FoundModel) -> None:
         settings = self._shell.program.settings
         settings.models[found.name] = Preset(kind=found.kind, endpoint=found.endpoint, model=found.model)
-        settings.fallback = [EMBEDDED]
         others = f", the largest of {len(found.models)} that fits" if len(found.models) > 1 else ""
         what = f"{found.title} on this machine answers: {found.model}{others}"
         if await self._use(found.name):
+            if self._shell.program.loaded.origins.get("fallback", FOUND_HERE) == FOUND_HERE:
+                settings.fallback = [EMBEDDED]
             self._tell(f"{what}; :setup lets you choose another model")
 
     async def _use(self, name: str) -> bool:
@@ -158,6 +167,7 @@ class DefaultModel:
         if is_set or any(one is not SMOLLM2 for one in present) or SetupRecord(places.setup_record).declined_weights:
             return
         machine = look(places.models, os.environ)
+        machine = machine._replace(disk=machine.disk + arrived_bytes(places.models))  # of a download that goes on
         best = default_weights(machine)
         if best in present or machine.is_ci:
             return
@@ -203,6 +213,7 @@ class DefaultModel:
     def _announce(self, weights: Weights, fetch: Fetch) -> None:
         self._tell_trouble()
         self._tell(f"{announcement(weights, fetch.seconds)}. {self._keys()}")
+        self._is_announced = True
 
     def _keys(self) -> str:
         """Say what the user can do about the download."""
