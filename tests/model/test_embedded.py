@@ -202,7 +202,7 @@ async def test_a_file_of_the_users_own_runs_commands_if_its_preset_says_so(world
         await program.close()
 
     assert {tool.name for tool in session.offered_tools(session.backend)} <= {"run_command"}
-    assert session.backend.only_tools == {"run_command"} and session.backend.tools is True
+    assert session.backend.prompt_form == "run" and session.backend.tools is True
     assert isinstance(events[-1], Finished)
 
 

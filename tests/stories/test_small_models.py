@@ -16,10 +16,9 @@ from aish.conversation.prompt import opening_messages, prompt_messages
 from aish.conversation.session import Session
 from aish.jobs import summary
 from aish.model.run_form import FIXED, in_run_form, openings
-from aish.model.weights import find_embedded
+from aish.model.weights import PromptForm, find_embedded
 from aish.places import find_places, model_directories
 from aish.prompt.base import WORDS
-from aish.values.prompt_form import PromptForm
 
 pytestmark = pytest.mark.anyio
 

@@ -30,7 +30,7 @@ from aish.model.run_form import (
     question_of,
 )
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import SMOLLM2, missing_weights
+from aish.model.weights import known_weights, missing_weights
 from aish.storage.files import make_directory, private_opener
 from aish.storage.line_reading import opener_now
 from aish.values.errors import AishError
@@ -140,7 +140,8 @@ class LlamaProcess:
 
     async def _start(self, key: str) -> Address:
         options = {"weights": str(self.weights), "key": key, "window": self._window, "threads": self._threads}
-        options["rambles"] = self.weights.name == SMOLLM2.file
+        known = known_weights(self.weights)
+        options["rambles"] = bool(known and known.is_toy)
         options |= {"lean": self.weights.stat().st_size > _LARGE, "cache": _CACHE, "states": ""}
         if self.states and self.states.is_usable():
             options["states"] = f"{self.states.directory}/"

@@ -13,7 +13,7 @@ from aish.jobs.warm_up import is_due, warm_up
 from aish.model.discovery import FoundModel
 from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
-from aish.model.weights import CATALOGUE, SMOLLM2, PullFailed, Weights
+from aish.model.weights import CATALOGUE, PullFailed, Weights
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED, Preset
 from aish.values.text import byte_size
@@ -85,7 +85,7 @@ class DefaultModel:
     @property
     def _smaller(self) -> Weights | None:
         """The weights that the user can take instead. A toy is none of them."""
-        return next((one for one in self._wanted[1:] if one is not SMOLLM2), None)
+        return next((one for one in self._wanted[1:] if not one.is_toy), None)
 
     def _take_smaller(self) -> None:
         """Fetch the smaller weights instead."""
@@ -155,7 +155,7 @@ class DefaultModel:
         settings, places = program.settings.embedded, program.places
         present = installed(model_directories(places, os.environ))
         is_set = settings.path or EMBEDDED in program.settings.models or not settings.fetch
-        if is_set or any(one is not SMOLLM2 for one in present) or SetupRecord(places.setup_record).declined_weights:
+        if is_set or not all(one.is_toy for one in present) or SetupRecord(places.setup_record).declined_weights:
             return
         machine = look(places.models, os.environ)
         best = default_weights(machine)
@@ -192,7 +192,7 @@ class DefaultModel:
         await self._shell.program.close_backend(EMBEDDED)
         self._tell_trouble()
         session = self._shell.session
-        caution = f" ({weights.caution})" if weights.caution and weights is not SMOLLM2 else ""  # its answers say it
+        caution = f" ({weights.caution})" if weights.caution and not weights.is_toy else ""  # its answers say it
         use = " and answers from now on" if session.model == EMBEDDED else "; to use it: :model embedded"
         self._tell(f"{weights.label}{caution} is here{use}")
         self._step = "the model reads its instructions, once on this machine"

@@ -16,8 +16,8 @@ from aish.model.weights import (
     find,
     find_here,
     missing_weights,
+    prompt_form,
     shared_directory,
-    wants_run_form,
 )
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED, Settings
@@ -105,7 +105,7 @@ def _list(start: Start, *, as_json: bool) -> int:
             path = weights_file(chosen, preset.model, directories, os.environ)
             where = str(path) if path.is_file() else missing_weights(path)
             model = weights = path.name
-            run_form = wants_run_form(path, preset.tools)
+            run_form = prompt_form(path, preset.tools) == "run"
         identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
         tools = tools_word(preset.tools, cards.takes_tools(identity), run_form=run_form)
         rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
