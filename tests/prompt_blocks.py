@@ -17,6 +17,9 @@ class _AnySession:
     def prompt_form(self, turn: object = None) -> PromptForm:
         return "full"
 
+    def is_small(self, turn: object = None) -> bool:
+        return False
+
 
 _NO_SESSION = cast(Session, _AnySession())
 

@@ -26,7 +26,7 @@ FORMS: tuple[PromptForm, ...] = ("run", "words")
 
 
 def becomes_small(session: Session, form: PromptForm) -> None:
-    """Let the scripted model be one that reads slowly."""
+    """Let the scripted model be a small one."""
     session.backend.prompt_form = form
 
 
@@ -65,7 +65,7 @@ async def test_lists_of_notes_and_skills_and_long_instructions_are_left_out(
 
 @pytest.mark.parametrize("form", [*FORMS, "full"])
 async def test_output_of_a_command_is_held_with_its_beginning_and_its_end(world: World, form: PromptForm) -> None:
-    """At most 450 characters and the truncation marker, where the model reads slowly."""
+    """At most 450 characters and the truncation marker, for a small model."""
     session = world.session(["It failed."])
     becomes_small(session, form)
     for number in range(3):
@@ -112,7 +112,7 @@ async def test_what_was_sent_stays_the_beginning_of_what_is_sent_next(world: Wor
         assert later.messages[: len(earlier.messages)] == earlier.messages
 
 
-async def test_what_changes_is_told_with_the_question_to_those_who_read_slowly(world: World) -> None:
+async def test_what_changes_is_told_with_the_question_to_small_models(world: World) -> None:
     """A block that changes in the middle of the prompt would let everything after it be read again."""
     session = world.session(["A1"])
     await world.ask(session, "first")

@@ -96,6 +96,10 @@ class Session:
         except AishError:  # there is no such model; the question will fail with the reason
             return "full"
 
+    def is_small(self, turn: "TurnContext | None" = None) -> bool:
+        """Is the model that answers a small one, whose prompts are short?"""
+        return self.prompt_form(turn) != "full"
+
     @property
     def journal(self) -> TurnLog:
         return self.recorder.journal(self.cwd, self.model, lambda: self.channel)

@@ -36,8 +36,8 @@ class SurroundingsKeeper(Layer):
         self._last, self._status = command, status
 
     def facts(self, session: Session) -> Facts:
-        """Return what is so now. A command whose output comes with the question is not named again."""
-        if session.prompt_form() != "full":
+        """Return the current facts. A command whose output comes with the question is not named again."""
+        if session.is_small():
             return self._short_facts(session)
         shell = Path(session.settings.commands.shell or os.environ.get("SHELL", "")).name
         held = f"$ {self._last}\n" in f"{session.history.held}\n"
@@ -52,7 +52,7 @@ class SurroundingsKeeper(Layer):
         }
 
     def _short_facts(self, session: Session) -> Facts:
-        """Return what a model that reads slowly needs for a command: where it is, and what is there."""
+        """Return what a small model needs for a command: where it is, and what is there."""
         if session.prompt_form() == "words":
             return {}
         where = json.dumps(_line(str(session.cwd)), ensure_ascii=False)

@@ -48,6 +48,11 @@ class Backend:
         self.identity = identity or f"{endpoint} {model_name}"
 
     @property
+    def is_small(self) -> bool:
+        """Does it read slowly, so that its prompts are short, and it is asked nothing besides questions?"""
+        return self.prompt_form != "full"
+
+    @property
     def label(self) -> str:
         """The name of the preset, with the model name if it differs."""
         return self.name if self.model_name in ("", self.name) else f"{self.name} ({self.model_name})"
