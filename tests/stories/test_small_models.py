@@ -119,9 +119,9 @@ async def test_what_changes_is_told_with_the_question_to_small_models(world: Wor
     session.history.ask("second")
     changing = session.last_blocks[0]._replace(name="news", text="It rains.", stability="changing")
 
-    full = prompt_messages(session, [*session.last_blocks, changing], session.backend, tool_role=True)
+    full = prompt_messages(session, [*session.last_blocks, changing], session.backend)
     becomes_small(session, "run")
-    small = prompt_messages(session, [*session.last_blocks, changing], session.backend, tool_role=True)
+    small = prompt_messages(session, [*session.last_blocks, changing], session.backend)
 
     assert "It rains." in full[0]["content"] and full[-1]["content"] == "second"
     assert "It rains." not in str(small[:-1]) and small[-1]["content"] == "It rains.\n\nsecond"

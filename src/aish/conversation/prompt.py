@@ -65,18 +65,15 @@ def message_front(
     return texts, repeated
 
 
-def prompt_messages(
-    session: Session, blocks: Sequence[Block], backend: Backend, *, tool_role: bool
-) -> tuple[Message, ...]:
+def prompt_messages(session: Session, blocks: Sequence[Block], backend: Backend) -> tuple[Message, ...]:
     """Return the messages of a request.
 
     For a small model, blocks that change are in front of the newest question: what is before it stays as it was, so
     that it is not read again.
     """
     moved = [one for one in blocks if one.stability == "changing"] if backend.is_small else []
-    messages = render(
-        compose([one for one in blocks if one not in moved]), session.history.turns, use_tool_role=tool_role
-    )
+    rest = compose([one for one in blocks if one not in moved])
+    messages = render(rest, session.history.turns, use_tool_role=session.endpoints.takes_tool_role(backend))
     front = compose(moved)
     place = next((place for place in reversed(range(len(messages))) if messages[place]["role"] == "user"), None)
     if not front or place is None:
@@ -91,8 +88,7 @@ def opening_messages(session: Session, backend: Backend) -> tuple[Message, ...]:
     front, _ = message_front(session)
     turns = [*session.history.turns, Turn("user", compose_message(front, "").strip() or "?")]
     stable = [one for one in system_blocks(session) if one.stability != "changing"]
-    tool_role = session.endpoints.takes_tool_role(backend) or backend.prompt_form == "run"
-    return render(compose(stable), turns, use_tool_role=tool_role)
+    return render(compose(stable), turns, use_tool_role=session.endpoints.takes_tool_role(backend))
 
 
 def offered_tools(session: Session, backend: Backend, turn: TurnContext | None = None) -> tuple[Tool[Any], ...]:
