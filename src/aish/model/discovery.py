@@ -25,7 +25,7 @@ from aish.model.served_models import (
     served_models,
 )
 from aish.model.tokenizer import is_loopback
-from aish.model.weights import CATALOGUE, Weights, find_here
+from aish.model.weights import Weights, chat_weights, find_here
 from aish.values.named_tuple import NamedTuple
 
 _LOCAL_SECONDS = 1.0  # a server on this machine answers at once, or it is busy
@@ -164,9 +164,8 @@ _PROVIDERS = (
 
 def find_weights(machine: Machine, directories: Sequence[Path]) -> list[FoundModel]:
     """Return the weights of the catalogue that chat: those that are installed first, each time the largest first."""
-    chats = (weights for weights in CATALOGUE.values() if weights.chats)
-    found = [_of_weights(weights, machine, is_missing=not find_here(weights, directories)) for weights in chats]
-    return sorted(found, key=lambda one: (one.is_missing, -one.size))
+    found = [_of_weights(one, machine, is_missing=not find_here(one, directories)) for one in chat_weights()]
+    return sorted(found, key=lambda one: one.is_missing)
 
 
 def _of_weights(weights: Weights, machine: Machine, *, is_missing: bool) -> FoundModel:

@@ -189,6 +189,11 @@ QWEN_LARGE = Weights(
 CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 
 
+def chat_weights() -> list[Weights]:
+    """Return the weights that can answer, the largest first."""
+    return sorted((one for one in CATALOGUE.values() if one.chats), key=lambda one: one.size, reverse=True)
+
+
 def shared_directory() -> Path:
     """Where an installation keeps weights for all its users."""
     return Path(sys.prefix) / "share" / "aish" / "models"

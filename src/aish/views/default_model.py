@@ -13,7 +13,7 @@ from aish.jobs.warm_up import is_due, warm_up
 from aish.model.discovery import FoundModel
 from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
-from aish.model.weights import CATALOGUE, PullFailed, Weights
+from aish.model.weights import PullFailed, Weights, chat_weights
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED, Preset
 from aish.values.text import byte_size
@@ -161,7 +161,7 @@ class DefaultModel:
         best = default_weights(machine)
         if best in present or machine.is_ci:
             return
-        chats = sorted((one for one in CATALOGUE.values() if one.chats), key=lambda one: one.size, reverse=True)
+        chats = chat_weights()
         self._wanted = [one for one in chats[chats.index(best) :] if one not in present]
         while self._wanted:
             weights = self._wanted[0]
