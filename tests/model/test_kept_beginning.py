@@ -21,7 +21,7 @@ from aish.model.embedded import Address, EmbeddedModel, KeptBeginning, LlamaProc
 from aish.model.http import Patience
 from aish.model.prompt_states import PromptStates
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import find_embedded
+from aish.model.weights import SMOLLM2, find_here
 from aish.places import find_places, model_directories
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
 
@@ -40,7 +40,9 @@ QUESTION = "Which fjord has the most penguins?"
 
 
 def weights() -> Path:
-    return find_embedded("", model_directories(find_places(os.environ), os.environ))
+    found = find_here(SMOLLM2, model_directories(find_places(os.environ), os.environ))
+    assert found, f"run: aish models pull {SMOLLM2.name}"
+    return found
 
 
 @pytest.fixture(autouse=True)

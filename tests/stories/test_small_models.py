@@ -16,7 +16,7 @@ from aish.conversation.prompt import opening_messages, prompt_messages
 from aish.conversation.session import Session
 from aish.jobs import summary
 from aish.model.run_form import FIXED, in_run_form, openings
-from aish.model.weights import PromptForm, find_embedded
+from aish.model.weights import SMOLLM2, PromptForm, find_here
 from aish.places import find_places, model_directories
 from aish.prompt.base import WORDS
 
@@ -237,7 +237,8 @@ max_tokens = 8
 @pytest.mark.real
 def test_the_second_start_reads_the_question_only_and_a_purge_removes_what_was_read(world: World) -> None:
     """With the real text. A question that is not remembered leaves no state of what is known either."""
-    weights = find_embedded("", model_directories(find_places(os.environ), os.environ))
+    weights = find_here(SMOLLM2, model_directories(find_places(os.environ), os.environ))
+    assert weights, f"run: aish models pull {SMOLLM2.name}"
     world.configure(SMALL.format(path=weights))
     world.program().memory.remember("the otter likes juniper berries " * 12, source="user")
     first = as_json(world, "--no-memory", "Who are you?")

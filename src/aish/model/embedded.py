@@ -53,7 +53,7 @@ _LARGE = 700_000_000  # bytes of weights that are not kept a second time in anot
 _CACHE = 128  # megabytes for prompts that had to leave for another one
 _NO_MEMORY = "not enough memory is free"
 _KILLED = "the system stopped it, perhaps because memory ran out"
-_REMEDY = "correct or remove the setting embedded.path, or path in its preset"
+_REMEDY = "correct or remove the setting embedded.path, or path or model in its preset (aish models lists weights)"
 
 
 class NoModel(AishError):

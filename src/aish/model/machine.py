@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aish.model.weights import Weights, chat_weights, find_embedded, find_here
+from aish.model.weights import Weights, chat_weights, find_here
 from aish.values.named_tuple import NamedTuple
 
 _NOT_CI = ("", "0", "false")
@@ -56,11 +56,17 @@ def weights_file(chosen: str, name: str, directories: Sequence[Path], env: Mappi
     """Return the file of an embedded model: one of the user's own, weights by name, or the usual ones.
 
     The usual ones are the best that are installed and fit; without any, where the right ones for this machine would be.
+    A name that nobody knows is that of a file which is not there, so that it is reported when it is opened.
     """
-    if chosen or name:
-        return find_embedded(chosen, directories, name)
-    machine = look(directories[0], env)
-    weights = best_present(machine, installed(directories)) or default_weights(machine)
+    if chosen:
+        return Path(chosen).expanduser()
+    if name:
+        weights = next((one for one in chat_weights() if one.name == name), None)
+    else:
+        machine = look(directories[0], env)
+        weights = best_present(machine, installed(directories)) or default_weights(machine)
+    if weights is None:
+        return directories[0] / name
     return find_here(weights, directories) or directories[0] / weights.file
 
 

@@ -217,17 +217,6 @@ def find_here(weights: Weights, directories: Sequence[Path]) -> Path | None:
     return find(weights, [*directories, shared_directory()])
 
 
-def find_embedded(chosen: str, directories: Sequence[Path], name: str = "") -> Path:
-    """Where the weights of an embedded model are, or where `aish models pull` would put them.
-
-    `chosen` is a file of the user's own, `name` that of weights in the catalogue; without both it is the default.
-    """
-    if chosen:
-        return Path(chosen).expanduser()
-    weights = CATALOGUE.get(name, SMOLLM2)
-    return find_here(weights, directories) or directories[0] / weights.file
-
-
 def known_weights(path: Path) -> Weights | None:
     """Return the entry of the catalogue that a file is, by its name."""
     return next((weights for weights in CATALOGUE.values() if weights.file == path.name), None)
@@ -253,6 +242,4 @@ def prompt_form(path: Path, tools: bool | str | None) -> PromptForm:
 def missing_weights(path: Path) -> str:
     """Return what to do about weights that are not there."""
     weights = known_weights(path)
-    if weights is None:
-        return f"model file not found: {path}"
-    return f"not installed; run: aish models pull{'' if weights is SMOLLM2 else f' {weights.name}'}"
+    return f"not installed; run: aish models pull {weights.name}" if weights else f"model file not found: {path}"
