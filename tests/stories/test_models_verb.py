@@ -134,6 +134,7 @@ def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     assert "the embedded model is not installed; run: aish models pull qwen2.5-coder-0.5b" in asked.err
     assert (now["coder"], now["mine"]) == (str(pulled), str(mine))
     assert QWEN_SMALL.name not in now  # it is listed as the preset
+    assert now[SMOLLM2.name] == "not installed; run: aish models pull smollm2-135m"  # no preset uses it now
     assert [row["tools"] for row in listed if row["name"] in ("coder", "mine")] == ["commands", "commands"]
 
 
