@@ -32,7 +32,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
             rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<8} {what}".rstrip())
         return "\n".join(rows)
     backend = shell.program.backend(words)
-    shell.session.model, shell.has_chosen = words, True
+    shell.session.model, shell.model_was_switched = words, True
     return f"now using {backend.label}; tools: {_tools(shell, words, shell.program.presets()[words])}"
 
 

@@ -7,7 +7,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from aish.commands.model_setup import MachineRecord, SetupRecord, find_server, has_chosen
+from aish.commands.model_setup import MachineRecord, SetupRecord, find_server
 from aish.commands.shell import Shell
 from aish.jobs.warm_up import is_due, warm_up
 from aish.model.discovery import FoundModel
@@ -15,6 +15,7 @@ from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
 from aish.model.weights import PullFailed, Weights, chat_weights
 from aish.places import model_directories
+from aish.settings.layers import has_chosen
 from aish.settings.options import EMBEDDED, Preset
 from aish.values.text import byte_size
 from aish.views.answers import AnswerScreen
@@ -128,7 +129,7 @@ class DefaultModel:
         elif before and not found:
             await self._use(EMBEDDED)
             self._tell(f"{before.title} does not answer any more, so the embedded model is used from now on")
-        if not found or (self._shell.has_chosen and self._shell.session.model == EMBEDDED):
+        if not found or (self._shell.model_was_switched and self._shell.session.model == EMBEDDED):
             await self._fetch_weights()
 
     async def _use_server(self, found: FoundModel) -> None:
@@ -144,7 +145,7 @@ class DefaultModel:
         """Let this preset answer from the next question on, unless the user has chosen one. Returns whether it does."""
         program, session = self._shell.program, self._shell.session
         before, program.settings.model = program.settings.model, name
-        if self._shell.has_chosen or session.model != before:
+        if self._shell.model_was_switched or session.model != before:
             return False
         session.model = name
         await program.close_backend(before)
