@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from aish.context.surroundings import FILES, MOST_CHARS, TIME, Facts, as_text, listing, news, said_in
+from aish.context.surroundings import FILES, MOST_CHARS, TIME, Facts, as_text, file_list, news, said_in
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
@@ -116,9 +116,8 @@ def file_names(directory: Path) -> str:
         names = _names_in(directory)
     except OSError:
         return ""
-    return listing(names[:_MOST_NAMES], lambda name: _names_below(directory / name), more=len(names) > _MOST_NAMES) or (
-        "nothing"
-    )
+    more = len(names) > _MOST_NAMES
+    return file_list(names[:_MOST_NAMES], lambda name: _names_below(directory / name), more=more) or "nothing"
 
 
 def _names_below(directory: Path) -> list[str]:
