@@ -47,7 +47,6 @@ _MAGIC = b"GGUF"  # how such a file begins
 # writes less than a token a second while other programs use all cores. With 200 it is as fast on a quiet machine.
 _ENVIRONMENT = {"GOMP_SPINCOUNT": "200"}
 _LARGE = 700_000_000  # bytes of weights that are not kept a second time in another order, which takes as much memory
-_CACHE = 128  # megabytes for prompts that had to leave for another one
 _NO_MEMORY = "not enough memory is free"
 _KILLED = "the system stopped it, perhaps because memory ran out"
 _REMEDY = "correct or remove the setting embedded.path, or path or model in its preset (aish models lists weights)"
@@ -139,7 +138,7 @@ class LlamaProcess:
         options = {"weights": str(self.weights), "key": key, "window": self._window, "threads": self._threads}
         known = known_weights(self.weights)
         options["rambles"] = bool(known and known.is_toy)
-        options |= {"lean": self.weights.stat().st_size > _LARGE, "cache": _CACHE, "states": ""}
+        options |= {"no_repacking": self.weights.stat().st_size > _LARGE, "states": ""}
         if self.states and self.states.is_usable():
             options["states"] = f"{self.states.directory}/"
         with _open_log(self._log) as log:

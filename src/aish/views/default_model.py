@@ -39,6 +39,7 @@ class DefaultModel:
         self._shell, self._editor, self._screen, self._tell = shell, editor, screen, tell
         self._task: asyncio.Task[None] | None = None
         self._fetch: Fetch | None = None
+        self._stopping: asyncio.Task[None] | None = None  # kept, because the loop does not keep its tasks
         self._wanted: list[Weights] = []  # in the order in which they are tried
         self._trouble = ""  # why the first ones are not to be had
         self._step = "looking for a model"
