@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
-from aish.model.weights import find_embedded, shared_directory
+from aish.model.weights import SMOLLM2, shared_directory
 from aish.values.events import ChatRequest, Finished, Usage
 from bench.timing import Figure
 
@@ -27,7 +27,7 @@ def measure(directory: Path) -> dict[str, float]:
 
 
 async def _measure(directory: Path) -> dict[str, float]:
-    process = LlamaProcess(find_embedded("", [shared_directory()]), directory / "embedded.log", window=2048)
+    process = LlamaProcess(shared_directory() / SMOLLM2.file, directory / "embedded.log", window=2048)
     model = EmbeddedModel(process, patience=Patience(), temperature=0.0)
     quiet, busy = [], []
     try:

@@ -5,10 +5,10 @@ from typing import cast
 from aish.context.blocks import Block
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
+from aish.model.weights import PromptForm
 from aish.prompt.base import BaseLayer
 from aish.prompt.goal import GoalLayer
 from aish.prompt.summary import SummaryLayer
-from aish.values.prompt_form import PromptForm
 
 
 class _AnySession:
@@ -16,6 +16,9 @@ class _AnySession:
 
     def prompt_form(self, turn: object = None) -> PromptForm:
         return "full"
+
+    def is_small(self, turn: object = None) -> bool:
+        return False
 
 
 _NO_SESSION = cast(Session, _AnySession())

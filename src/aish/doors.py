@@ -68,6 +68,7 @@ def first_screen(start: Start, width: int) -> str:
     preset = settings.presets()[settings.model]
     chosen = preset.file(settings.embedded.path)
     weights = weights_file(chosen, preset.model, model_directories(start.places, os.environ), os.environ)
+    known = known_weights(weights)
     facts = FirstFacts(
         version=__version__,
         directory=short_directory(str(directory), str(home_directory())),
@@ -76,7 +77,7 @@ def first_screen(start: Start, width: int) -> str:
         model=settings.model,
         preset=preset,
         installed=weights.is_file(),
-        weights=known.label if (known := known_weights(weights)) and known.run_form and weights.is_file() else "",
+        weights=known.label if known and known.form == "run" and weights.is_file() else "",
     )
     return first_screen(facts, width)
 

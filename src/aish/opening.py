@@ -17,8 +17,8 @@ from aish.settings.layers import (
     Problem,
     SettingsLayer,
     below,
-    chooses_model,
     flatten,
+    has_chosen,
     load,
     read_arguments,
     read_environment,
@@ -80,7 +80,7 @@ def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     arguments, more = read_arguments(given)
     given_layers += [read_environment(os.environ), arguments]
     layers = [layer for layer in given_layers if layer]
-    if not chooses_model(key for layer in layers for key, _ in flatten(layer.values)):
+    if not has_chosen({key: layer.origin for layer in layers for key, _ in flatten(layer.values)}):
         machine = read_machine(places.machine_record)
         lowest = below(machine, layers) if machine else None
         layers = [lowest, *layers] if lowest else layers

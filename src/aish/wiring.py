@@ -15,7 +15,6 @@ from aish.model.known_windows import known_window
 from aish.model.machine import weights_file
 from aish.model.openai_chat import OpenAIChat
 from aish.model.prompt_states import PromptStates
-from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
@@ -113,7 +112,6 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         use_tool_role=preset.use_tool_role,
         tools=None if preset.tools is None else bool(preset.tools),
         offers_tools=form == "run",  # models this small rarely call other tools correctly
-        only_tools=frozenset((RUN_TOOL,)) if form == "run" else frozenset(),
         takes_grammar=True,
         prompt_form=form,
         prepare=model.prepare,

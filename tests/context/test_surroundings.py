@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aish.context.surroundings import FILES, MOST_CHARS, MOST_NAMES, as_text, listing, news, said_in
+from aish.context.surroundings import FILES, MOST_CHARS, MOST_NAMES, as_text, file_list, news, said_in
 from aish.values.turns import SURROUNDINGS_MARK, Turn
 
 FACTS = {
@@ -82,7 +82,7 @@ TREE = {"docs/": ["a.md", "b.md"], "src/": [f"module_{number}.py" for number in 
 
 
 def listed(*names: str, more: bool = False) -> str:
-    return listing(names, lambda name: TREE.get(name, []), more=more)
+    return file_list(names, lambda name: TREE.get(name, []), more=more)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from aish.model.embedded import EmbeddedModel, LlamaProcess, NoModel
 from aish.model.http import Patience
 from aish.model.run_form import FIXED
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import QWEN_SMALL, SMOLLM2, find_embedded, find_here
+from aish.model.weights import QWEN_SMALL, SMOLLM2, find_here
 from aish.places import find_places, model_directories
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ToolPiece, Usage
 
@@ -35,7 +35,9 @@ HEADER = (  # version 3, no tensors, one key: the architecture is the string "od
 
 
 def weights() -> Path:
-    return find_embedded("", model_directories(find_places(os.environ), os.environ))
+    found = find_here(SMOLLM2, model_directories(find_places(os.environ), os.environ))
+    assert found, f"run: aish models pull {SMOLLM2.name}"
+    return found
 
 
 def children(parent: int) -> list[int]:
@@ -202,7 +204,7 @@ async def test_a_file_of_the_users_own_runs_commands_if_its_preset_says_so(world
         await program.close()
 
     assert {tool.name for tool in session.offered_tools(session.backend)} <= {"run_command"}
-    assert session.backend.only_tools == {"run_command"} and session.backend.tools is True
+    assert session.backend.prompt_form == "run" and session.backend.tools is True
     assert isinstance(events[-1], Finished)
 
 
@@ -295,9 +297,9 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
     """New users may see this message first. No process is started for it."""
     before = children(os.getpid())
     reasons = {
-        tmp_path / SMOLLM2.file: "the embedded model is not installed; run: aish models pull",
+        tmp_path / SMOLLM2.file: "the embedded model is not installed; run: aish models pull smollm2-135m",
         tmp_path / "my.gguf": f"model file not found: {tmp_path}/my.gguf; "
-        "correct or remove the setting embedded.path, or path in its preset",
+        "correct or remove the setting embedded.path, or path or model in its preset (aish models lists weights)",
     }
     for path, reason in reasons.items():
         model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
@@ -322,7 +324,9 @@ async def test_a_file_that_is_no_model_is_told_without_starting_anything(tmp_pat
     assert len(events) == 1 and isinstance(events[0], Failed) and events[0].trouble == "missing"
     wrong = f"cannot read the model file {path}: Is a directory" if kind == "folder" else f"{path} is not a GGUF file"
     assert events[0].reason.startswith(wrong)
-    assert events[0].reason.endswith("correct or remove the setting embedded.path, or path in its preset")
+    assert events[0].reason.endswith(
+        "correct or remove the setting embedded.path, or path or model in its preset (aish models lists weights)"
+    )
     assert not (tmp_path / "log").exists()
 
 

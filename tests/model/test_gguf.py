@@ -36,7 +36,7 @@ def test_a_head_says_what_its_model_is(file: Path) -> None:
     }
     file.write_bytes(gguf(values) + b"weights")
 
-    assert read_head(file) == GgufHead("qwen2", "Qwen2.5 3B", "3B", 3_000_000, 32768, parts=3, has_template=True)
+    assert read_head(file) == GgufHead("qwen2", has_template=True)
 
 
 @pytest.mark.parametrize(

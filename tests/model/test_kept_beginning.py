@@ -17,11 +17,12 @@ import pytest
 
 from aish.agent.tool import schema
 from aish.model import run_form
-from aish.model.embedded import Address, EmbeddedModel, KeptBeginning, LlamaProcess
+from aish.model.embedded import Address, EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
+from aish.model.kept_beginning import KeptBeginning
 from aish.model.prompt_states import PromptStates
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import find_embedded
+from aish.model.weights import SMOLLM2, find_here
 from aish.places import find_places, model_directories
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
 
@@ -40,7 +41,9 @@ QUESTION = "Which fjord has the most penguins?"
 
 
 def weights() -> Path:
-    return find_embedded("", model_directories(find_places(os.environ), os.environ))
+    found = find_here(SMOLLM2, model_directories(find_places(os.environ), os.environ))
+    assert found, f"run: aish models pull {SMOLLM2.name}"
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -222,7 +225,7 @@ def killing(monkeypatch: pytest.MonkeyPatch, process: LlamaProcess, action: str)
             os.kill(process._child.pid, signal.SIGKILL)
         return await fetch_json(method, url, *rest)
 
-    monkeypatch.setattr("aish.model.embedded.fetch_json", fetch)
+    monkeypatch.setattr("aish.model.kept_beginning.fetch_json", fetch)
     return asked_for
 
 
@@ -386,7 +389,7 @@ async def test_no_question_is_asked_between_reading_and_writing(
                 assert not beside[-1].done()
             return await fetch_json(method, url, *rest)
 
-        monkeypatch.setattr("aish.model.embedded.fetch_json", fetch)
+        monkeypatch.setattr("aish.model.kept_beginning.fetch_json", fetch)
         await answer(model, asked())
         for one in beside:
             assert isinstance((await one)[-1], Finished)

@@ -5,39 +5,37 @@ from pathlib import Path
 import pytest
 
 from aish.model.machine import Machine, available_memory, best_present, default_weights, fits, look
-from aish.model.weights import CATALOGUE, QWEN_LARGE, QWEN_SMALL, SMOLLM2, WORDLLAMA, Weights
+from aish.model.weights import CATALOGUE, QWEN_LARGE, QWEN_SMALL, SMOLLM2, Weights
 
 GB = 1_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("machine", "present", "expected"),
+    ("machine", "expected"),
     [
-        (Machine(3 * GB, 3 * GB), (), QWEN_LARGE),
-        (Machine(3 * GB - 1, 3 * GB), (), QWEN_SMALL),
-        (Machine(16 * GB, 3 * GB - 1), (), QWEN_SMALL),
-        (Machine(16 * GB, 0), (QWEN_LARGE.name,), QWEN_LARGE),
-        (Machine(2 * GB, 0), (QWEN_LARGE.name, QWEN_SMALL.name), QWEN_SMALL),
-        (Machine(GB, 9 * GB), (QWEN_SMALL.name,), SMOLLM2),
-        (Machine(16 * GB, GB), (), SMOLLM2),
-        (Machine(16 * GB, 16 * GB, is_ci=True), (QWEN_LARGE.name,), SMOLLM2),
+        (Machine(3 * GB, 3 * GB), QWEN_LARGE),
+        (Machine(3 * GB - 1, 3 * GB), QWEN_SMALL),
+        (Machine(16 * GB, 3 * GB - 1), QWEN_SMALL),
+        (Machine(GB, 9 * GB), SMOLLM2),
+        (Machine(16 * GB, GB), SMOLLM2),
+        (Machine(0, 0), SMOLLM2),
+        (Machine(16 * GB, 16 * GB, is_ci=True), SMOLLM2),
     ],
 )
-def test_the_largest_weights_with_room_are_the_default(
-    machine: Machine, present: tuple[str, ...], expected: Weights
-) -> None:
-    """Room on the disk matters only for weights that are still to be fetched."""
-    assert default_weights(machine, present) is expected
+def test_the_largest_weights_with_room_are_the_default(machine: Machine, expected: Weights) -> None:
+    """Room in memory and on the disk."""
+    assert default_weights(machine) is expected
 
 
 def test_of_installed_weights_the_largest_that_fits_answers() -> None:
-    """Where none fits, the smallest has the best chance."""
-    here = [SMOLLM2, WORDLLAMA, QWEN_LARGE]
+    """Where none fits, the smallest has the best chance. Room on the disk does not matter any more."""
+    here = [QWEN_LARGE, SMOLLM2]
 
     assert best_present(Machine(3 * GB, 0), here) is QWEN_LARGE
     assert best_present(Machine(2 * GB, 0), here) is SMOLLM2
+    assert best_present(Machine(9 * GB, 9 * GB, is_ci=True), here) is SMOLLM2
     assert best_present(Machine(0, 0), [QWEN_LARGE, QWEN_SMALL]) is QWEN_SMALL
-    assert best_present(Machine(9 * GB, 9 * GB), [WORDLLAMA]) is None
+    assert best_present(Machine(9 * GB, 9 * GB), []) is None
 
 
 def test_weights_need_more_memory_than_their_size() -> None:

@@ -24,7 +24,7 @@ from aish.model.port import Model
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import find_embedded
+from aish.model.weights import SMOLLM2, find_here
 from aish.places import find_places, model_directories
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece
 
@@ -97,7 +97,8 @@ def served(adapter: type[StreamedApi], streamed: Callable[..., Say]) -> Open:
 @asynccontextmanager
 async def embedded(directory: Path) -> AsyncIterator[Case]:
     """The embedded server reports whether it is busy, and can send the same answer in one piece."""
-    weights = find_embedded("", model_directories(find_places(os.environ), os.environ))
+    weights = find_here(SMOLLM2, model_directories(find_places(os.environ), os.environ))
+    assert weights, f"run: aish models pull {SMOLLM2.name}"
     process = LlamaProcess(weights, directory / "log", window=4096, threads=1)
     missing = LlamaProcess(directory / "no.gguf", directory / "log")
     model = EmbeddedModel(process, patience=PATIENCE, temperature=0.0)

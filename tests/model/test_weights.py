@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aish.model.weights import QWEN_SMALL, SMOLLM2, wants_run_form
+from aish.model.weights import QWEN_SMALL, SMOLLM2, WORDLLAMA, prompt_form
 
 
 def sparse(path: Path, size: int) -> Path:
@@ -32,11 +32,25 @@ def test_a_small_file_of_the_users_own_runs_commands(
     tmp_path: Path, megabytes: int, setting: bool | str | None, expected: bool
 ) -> None:
     """By the size of the file, unless a setting decides."""
-    assert wants_run_form(sparse(tmp_path / "my.gguf", megabytes * 1_000_000), setting) is expected
+    file = sparse(tmp_path / "my.gguf", megabytes * 1_000_000)
+    assert prompt_form(file, setting) == ("run" if expected else "full")
 
 
-def test_weights_of_the_catalogue_are_known_by_their_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("file", "setting", "expected"),
+    [
+        (QWEN_SMALL.file, None, "run"),
+        (QWEN_SMALL.file, True, "run"),
+        (SMOLLM2.file, None, "words"),
+        (SMOLLM2.file, False, "words"),
+        (SMOLLM2.file, True, "full"),  # the user wants to see what it does with tools
+        (SMOLLM2.file, "commands", "run"),
+        (WORDLLAMA.file, None, "full"),
+        ("none.gguf", None, "full"),
+    ],
+)
+def test_weights_of_the_catalogue_are_known_by_their_name(
+    tmp_path: Path, file: str, setting: bool | str | None, expected: str
+) -> None:
     """Whether they are there or not; a file that is not there has no size."""
-    assert wants_run_form(tmp_path / QWEN_SMALL.file, None)
-    assert not wants_run_form(tmp_path / SMOLLM2.file, None)
-    assert not wants_run_form(tmp_path / "none.gguf", None)
+    assert prompt_form(tmp_path / file, setting) == expected

@@ -313,7 +313,7 @@ async def test_a_model_that_only_runs_commands_is_tried_with_them(world: World) 
     ):
         session = world.session(["Hello.", "one two", "CMD: ls", *answers, *["."] * 8])
         backend = session.backend
-        backend.only_tools = frozenset(("run_command",))
+        backend.prompt_form = "run"
         found = await ModelCheck(session, backend, "").run()
 
         assert isinstance(found, ModelCard)

@@ -42,7 +42,7 @@ def put(weights: Weights, directory: Path) -> Path:
 @pytest.mark.proves("X2")
 def test_the_first_question_without_weights_is_answered_with_the_command_that_gets_them(world: World) -> None:
     """One line on standard error, nothing on standard output, and the exit code for a missing model."""
-    line = "[aish] the embedded model is not installed; run: aish models pull\n"
+    line = "[aish] the embedded model is not installed; run: aish models pull smollm2-135m\n"
     assert fresh(world, "say hi") == Ran(3, "", line)
 
 
@@ -71,7 +71,7 @@ def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
     pulled = fresh(world, "models", "pull", "wordllama")
 
     assert [(row["name"], row["kind"], row["where"]) for row in missing] == [
-        ("embedded", "embedded", "not installed; run: aish models pull"),
+        ("embedded", "embedded", "not installed; run: aish models pull smollm2-135m"),
         (QWEN_SMALL.name, "weights", "not installed; run: aish models pull qwen2.5-coder-0.5b"),
         (QWEN_LARGE.name, "weights", "not installed; run: aish models pull qwen2.5-coder-1.5b"),
         ("wordllama", "search", "not installed; run: aish models pull wordllama"),
@@ -102,6 +102,18 @@ def test_weights_that_came_with_the_installation_are_not_fetched_again(
     assert capsys.readouterr().out == f"{SMOLLM2.name} is installed: {shared_directory() / 'fetched'}\n"
 
 
+def test_an_unknown_name_of_weights_is_reported(world: World) -> None:
+    """It was answered by a toy before, without a word."""
+    put(SMOLLM2, world.places.models)
+    world.configure('[models.coder]\nkind = "embedded"\nmodel = "qwen-9000"\n')
+    rows = {row["name"]: row["where"] for row in json.loads(fresh(world, "models", "--json").out)}
+    asked = fresh(world, "--model", "coder", "hello")
+
+    trouble = f"model file not found: {world.places.models / 'qwen-9000'}"
+    assert rows["coder"] == trouble
+    assert (asked.code, asked.out) == (3, "") and f"{trouble}; correct or remove the setting" in asked.err
+
+
 def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     """Those that were pulled, by their name, or any file of the user's own."""
     mine = world.directory / "mine.gguf"
@@ -122,6 +134,7 @@ def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     assert "the embedded model is not installed; run: aish models pull qwen2.5-coder-0.5b" in asked.err
     assert (now["coder"], now["mine"]) == (str(pulled), str(mine))
     assert QWEN_SMALL.name not in now  # it is listed as the preset
+    assert now[SMOLLM2.name] == "not installed; run: aish models pull smollm2-135m"  # no preset uses it now
     assert [row["tools"] for row in listed if row["name"] in ("coder", "mine")] == ["commands", "commands"]
 
 

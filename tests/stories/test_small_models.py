@@ -16,10 +16,9 @@ from aish.conversation.prompt import opening_messages, prompt_messages
 from aish.conversation.session import Session
 from aish.jobs import summary
 from aish.model.run_form import FIXED, in_run_form, openings
-from aish.model.weights import find_embedded
+from aish.model.weights import SMOLLM2, PromptForm, find_here
 from aish.places import find_places, model_directories
 from aish.prompt.base import WORDS
-from aish.values.prompt_form import PromptForm
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +26,7 @@ FORMS: tuple[PromptForm, ...] = ("run", "words")
 
 
 def becomes_small(session: Session, form: PromptForm) -> None:
-    """Let the scripted model be one that reads slowly."""
+    """Let the scripted model be a small one."""
     session.backend.prompt_form = form
 
 
@@ -66,7 +65,7 @@ async def test_lists_of_notes_and_skills_and_long_instructions_are_left_out(
 
 @pytest.mark.parametrize("form", [*FORMS, "full"])
 async def test_output_of_a_command_is_held_with_its_beginning_and_its_end(world: World, form: PromptForm) -> None:
-    """At most 450 characters and the truncation marker, where the model reads slowly."""
+    """At most 450 characters and the truncation marker, for a small model."""
     session = world.session(["It failed."])
     becomes_small(session, form)
     for number in range(3):
@@ -113,16 +112,16 @@ async def test_what_was_sent_stays_the_beginning_of_what_is_sent_next(world: Wor
         assert later.messages[: len(earlier.messages)] == earlier.messages
 
 
-async def test_what_changes_is_told_with_the_question_to_those_who_read_slowly(world: World) -> None:
+async def test_what_changes_is_told_with_the_question_to_small_models(world: World) -> None:
     """A block that changes in the middle of the prompt would let everything after it be read again."""
     session = world.session(["A1"])
     await world.ask(session, "first")
     session.history.ask("second")
     changing = session.last_blocks[0]._replace(name="news", text="It rains.", stability="changing")
 
-    full = prompt_messages(session, [*session.last_blocks, changing], session.backend, tool_role=True)
+    full = prompt_messages(session, [*session.last_blocks, changing], session.backend)
     becomes_small(session, "run")
-    small = prompt_messages(session, [*session.last_blocks, changing], session.backend, tool_role=True)
+    small = prompt_messages(session, [*session.last_blocks, changing], session.backend)
 
     assert "It rains." in full[0]["content"] and full[-1]["content"] == "second"
     assert "It rains." not in str(small[:-1]) and small[-1]["content"] == "It rains.\n\nsecond"
@@ -238,7 +237,8 @@ max_tokens = 8
 @pytest.mark.real
 def test_the_second_start_reads_the_question_only_and_a_purge_removes_what_was_read(world: World) -> None:
     """With the real text. A question that is not remembered leaves no state of what is known either."""
-    weights = find_embedded("", model_directories(find_places(os.environ), os.environ))
+    weights = find_here(SMOLLM2, model_directories(find_places(os.environ), os.environ))
+    assert weights, f"run: aish models pull {SMOLLM2.name}"
     world.configure(SMALL.format(path=weights))
     world.program().memory.remember("the otter likes juniper berries " * 12, source="user")
     first = as_json(world, "--no-memory", "Who are you?")

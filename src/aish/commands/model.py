@@ -8,7 +8,7 @@ from aish.intake.commands import Arguments
 from aish.model.addresses import model_identity
 from aish.model.cost import ModelCall, by_model, cost_line, total
 from aish.model.model_cards import tools_word
-from aish.model.weights import wants_run_form
+from aish.model.weights import prompt_form
 from aish.settings.options import Preset
 from aish.values.errors import BadUsage
 from aish.values.text import counted
@@ -32,7 +32,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
             rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<8} {what}".rstrip())
         return "\n".join(rows)
     backend = shell.program.backend(words)
-    shell.session.model, shell.has_chosen = words, True
+    shell.session.model, shell.model_was_switched = words, True
     return f"now using {backend.label}; tools: {_tools(shell, words, shell.program.presets()[words])}"
 
 
@@ -41,7 +41,7 @@ def _tools(shell: Shell, name: str, preset: Preset) -> str:
     weights = shell.program.find_weights(preset) if preset.kind == "embedded" else None
     file = weights.name if weights else ""
     identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=file)
-    run_form = bool(weights and wants_run_form(weights, preset.tools))
+    run_form = weights is not None and prompt_form(weights, preset.tools) == "run"
     return tools_word(preset.tools, shell.program.cards.takes_tools(identity), run_form=run_form)
 
 

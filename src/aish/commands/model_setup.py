@@ -18,7 +18,7 @@ from aish.model.served_models import UNTOLD
 from aish.model.weights import CATALOGUE
 from aish.places import Places, home_directory, model_directories
 from aish.settings.key_lines import set_key, unset_key
-from aish.settings.layers import FOUND_HERE, Loaded, chooses_model, read_record, split_key
+from aish.settings.layers import FOUND_HERE, Loaded, has_chosen, read_record, split_key
 from aish.settings.options import EMBEDDED, Preset, Settings
 from aish.settings.user_file import edit_settings_file
 from aish.storage.files import replace_file
@@ -117,11 +117,6 @@ class MachineRecord:
             pass
 
 
-def has_chosen(origins: Mapping[str, str]) -> bool:
-    """Has the user chosen a model? What was found on this machine is no choice."""
-    return chooses_model(key for key, origin in origins.items() if origin != FOUND_HERE)
-
-
 async def find_server(settings: Settings, origins: Mapping[str, str], env: Mapping[str, str]) -> FoundModel | None:
     """Return the server of this machine that answers unasked: the one with the largest model. None if there is none.
 
@@ -131,7 +126,7 @@ async def find_server(settings: Settings, origins: Mapping[str, str], env: Mappi
     if has_chosen(origins):
         return None
     usable = [one for one in await find_local(env) if not one.caution]
-    best = min(usable, key=lambda one: -one.size, default=None)
+    best = max(usable, key=lambda one: one.size, default=None)
     if best is None:
         return None
     same = [name for name, preset in settings.models.items() if _address(preset.address) == _address(best.endpoint)]

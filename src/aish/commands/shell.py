@@ -32,7 +32,7 @@ class Shell:
     width: int = 80
     height: int = 0  # rows of the screen; 0: there is none
     leaving: bool = False
-    has_chosen: bool = False  # the user has chosen in this shell which model answers
+    model_was_switched: bool = False  # the user has chosen in this shell which model answers
     on_setting: Callable[[str], None] = lambda key: None  # shows the effect of a setting that was changed
     past: PastCommands | None = None  # the commands that the user ran; None where nobody types
 

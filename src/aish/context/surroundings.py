@@ -41,7 +41,7 @@ def _changed(name: str, value: str, said: str) -> bool:
     return value != said
 
 
-def listing(names: Sequence[str], inside: Callable[[str], Sequence[str]], *, more: bool = False) -> str:
+def file_list(names: Sequence[str], inside: Callable[[str], Sequence[str]], *, more: bool = False) -> str:
     """Return names of files as one line. Instead of a directory, which ends in a slash, what is in it, if that fits.
 
     `more`: there are names that were not read. Names with blanks, quotes or invisible characters are quoted.
@@ -71,7 +71,10 @@ def listing(names: Sequence[str], inside: Callable[[str], Sequence[str]], *, mor
 
 
 def _word(name: str) -> str:
-    """Return a name as a shell takes it for one word, in one line."""
+    """Return a name as a shell takes it for one word, in one line.
+
+    `shlex.quote` would quote letters outside ASCII too; a shell takes them as they are, and models read them better.
+    """
     shown = visible(name).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
     return shown if _PLAIN.fullmatch(shown) else "'" + shown.replace("'", "'\"'\"'") + "'"
 

@@ -95,8 +95,7 @@ class Asking:
         """Build the request for this backend."""
         session, self.turn.backend = self.turn.session, backend
         session.last_blocks = system_blocks(session, self.turn)
-        tool_role = session.endpoints.takes_tool_role(backend) or backend.prompt_form == "run"
-        messages = prompt_messages(session, session.last_blocks, backend, tool_role=tool_role)
+        messages = prompt_messages(session, session.last_blocks, backend)
         tools = offered_tools(session, backend, self.turn) if offer_tools else ()
         schemas = tuple(tool.schema for tool in tools)
         stop = _INVENTED if backend.takes_grammar else ()

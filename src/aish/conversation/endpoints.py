@@ -48,6 +48,9 @@ class Endpoints:
         return backend.tools is None and self.cards.saw_tools(backend.identity, text, able=False, certain=False)
 
     def takes_tool_role(self, backend: Backend) -> bool:
+        """Return whether results of tools are sent in that role. Where commands have a form, it needs them so."""
+        if backend.prompt_form == "run":
+            return True
         wanted = self.settings.context.use_tool_role and backend.use_tool_role
         return wanted and backend.endpoint not in self.refuse_tool_role
 

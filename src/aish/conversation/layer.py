@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # a session has layers, and a layer reads the session
     from aish.conversation.session import Session
     from aish.conversation.turn_context import TurnContext
 
-SHORT_BLOCK = 800  # characters of a block for a model that reads slowly
+SHORT_BLOCK = 800  # characters of a block for a small model
 Place = Literal["system", "message"]
 """The system prompt, or in front of the user's message. Text there never changes once the message is sent."""
 

@@ -104,7 +104,7 @@ class ModelCheck:
 
     async def _tools(self) -> Finding:
         """Two calls, because one may be luck."""
-        if self._backend.only_tools:
+        if self._backend.prompt_form == "run":
             return await self._only_commands()
         for city in _CITIES:
             question = f"What is the temperature in {city} now? Call the tool get_temperature."

@@ -65,18 +65,15 @@ def message_front(
     return texts, repeated
 
 
-def prompt_messages(
-    session: Session, blocks: Sequence[Block], backend: Backend, *, tool_role: bool
-) -> tuple[Message, ...]:
+def prompt_messages(session: Session, blocks: Sequence[Block], backend: Backend) -> tuple[Message, ...]:
     """Return the messages of a request.
 
-    For a model that reads slowly, blocks that change are in front of the newest question: what is before it stays as it
-    was, so that it is not read again.
+    For a small model, blocks that change are in front of the newest question: what is before it stays as it was, so
+    that it is not read again.
     """
-    moved = [one for one in blocks if one.stability == "changing"] if backend.prompt_form != "full" else []
-    messages = render(
-        compose([one for one in blocks if one not in moved]), session.history.turns, use_tool_role=tool_role
-    )
+    moved = [one for one in blocks if one.stability == "changing"] if backend.is_small else []
+    rest = compose([one for one in blocks if one not in moved])
+    messages = render(rest, session.history.turns, use_tool_role=session.endpoints.takes_tool_role(backend))
     front = compose(moved)
     place = next((place for place in reversed(range(len(messages))) if messages[place]["role"] == "user"), None)
     if not front or place is None:
@@ -97,8 +94,7 @@ def opening_messages(session: Session, backend: Backend) -> tuple[Message, ...]:
         front, _ = message_front(session)
     turns = [*session.history.turns, Turn("user", compose_message(front, "").strip() or "?")]
     stable = [one for one in system_blocks(session) if one.stability != "changing"]
-    tool_role = session.endpoints.takes_tool_role(backend) or backend.prompt_form == "run"
-    return render(compose(stable), turns, use_tool_role=tool_role)
+    return render(compose(stable), turns, use_tool_role=session.endpoints.takes_tool_role(backend))
 
 
 def offered_tools(session: Session, backend: Backend, turn: TurnContext | None = None) -> tuple[Tool[Any], ...]:
@@ -163,18 +159,18 @@ def _evicted(turns: int, tokens: int, limits: Limits, *, by_turns: bool) -> Noti
 def held_room(backend: Backend, limits: Limits, question: int) -> int:
     """Return how many characters of held output go with a question of this length: at most half of the budget.
 
-    A model that reads slowly gets its beginning and its end.
+    A small model gets its beginning and its end.
     """
-    return _SHORT_HELD if backend.prompt_form != "full" else max(limits.token_budget * 3 // 2 - question, 0)
+    return _SHORT_HELD if backend.is_small else max(limits.token_budget * 3 // 2 - question, 0)
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
     """Return the question, cut in the middle if it takes more than three quarters of the token budget.
 
-    A model that reads slowly gets less.
+    A small model gets less.
     """
     share = limits.token_budget * 3 // 4
-    if backend.prompt_form != "full":
+    if backend.is_small:
         share = min(share, _SHORT_QUESTION)
     fitting = clip(question, min(share * 8, MAX_TURN_CHARS))  # long texts have at most 8 characters per token
     if len(fitting) <= share:  # and at least one

@@ -23,11 +23,12 @@ from aish.memory.curation import Memory
 from aish.memory.journal import TurnLog
 from aish.memory.purge import Eraser
 from aish.model.backend import Backend
+from aish.model.run_form import RUN_TOOL
+from aish.model.weights import PromptForm
 from aish.settings.options import Settings
 from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.hits import Finder, SearchResult
-from aish.values.prompt_form import PromptForm
 from aish.values.stores import Damage
 from aish.values.text import clip
 from aish.values.turns import SUMMARIZER_META, Turn
@@ -95,6 +96,10 @@ class Session:
         except AishError:  # there is no such model; the question will fail with the reason
             return "full"
 
+    def is_small(self, turn: "TurnContext | None" = None) -> bool:
+        """Is the model that answers a small one, whose prompts are short?"""
+        return self.prompt_form(turn) != "full"
+
     @property
     def journal(self) -> TurnLog:
         return self.recorder.journal(self.cwd, self.model, lambda: self.channel)
@@ -155,10 +160,10 @@ class Session:
         return not tool.setting or bool(attrgetter(tool.setting)(self.settings))
 
     def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
-        """Return the enabled tools, or none if the model cannot use tools."""
+        """Return the enabled tools, or none if the model cannot use tools; some run commands and nothing else."""
         wanted = self.endpoints.takes_tools(backend)
         offered = (tool for tool in self.enabled_tools() if tool.offered) if wanted else ()
-        return tuple(tool for tool in offered if not backend.only_tools or tool.name in backend.only_tools)
+        return tuple(tool for tool in offered if backend.prompt_form != "run" or tool.name == RUN_TOOL)
 
     def chain_for(self, question: str) -> list[str]:
         """Return the presets to ask, in order: from the first matching rule, else the chosen one; then fallbacks."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from aish.context.surroundings import FILES, MOST_CHARS, TIME, Facts, as_text, listing, news, said_in
+from aish.context.surroundings import FILES, MOST_CHARS, TIME, Facts, as_text, file_list, news, said_in
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
@@ -36,8 +36,8 @@ class SurroundingsKeeper(Layer):
         self._last, self._status = command, status
 
     def facts(self, session: Session, turn: TurnContext | None = None) -> Facts:
-        """Return what is so now. A command whose output comes with the question is not named again."""
-        if session.prompt_form(turn) != "full":
+        """Return the current facts. A command whose output comes with the question is not named again."""
+        if session.is_small(turn):
             return self._short_facts(session, turn)
         shell = Path(session.settings.commands.shell or os.environ.get("SHELL", "")).name
         held = f"$ {self._last}\n" in f"{session.history.held}\n"
@@ -52,7 +52,7 @@ class SurroundingsKeeper(Layer):
         }
 
     def _short_facts(self, session: Session, turn: TurnContext | None) -> Facts:
-        """Return what a model that reads slowly needs for a command: where it is, and what is there."""
+        """Return what a small model needs for a command: where it is, and what is there."""
         if session.prompt_form(turn) == "words":
             return {}
         where = json.dumps(_line(str(session.cwd)), ensure_ascii=False)
@@ -116,9 +116,8 @@ def file_names(directory: Path) -> str:
         names = _names_in(directory)
     except OSError:
         return ""
-    return listing(names[:_MOST_NAMES], lambda name: _names_below(directory / name), more=len(names) > _MOST_NAMES) or (
-        "nothing"
-    )
+    more = len(names) > _MOST_NAMES
+    return file_list(names[:_MOST_NAMES], lambda name: _names_below(directory / name), more=more) or "nothing"
 
 
 def _names_below(directory: Path) -> list[str]:

@@ -278,8 +278,8 @@ def _helper(session: Session) -> tuple[Backend | None, str]:
         tokens, dollars = services.costs.used_since(start, CATEGORY)
     except AishError as error:
         return None, str(error)
-    if backend.prompt_form != "full":
-        return None, f"{backend.label} is too small, and needs its time for questions (notes.model)"
+    if backend.is_small:  # it needs its time for questions
+        return None, f"{backend.label} is too small for this; set notes.model to a larger model"
     if tokens >= options.daily_tokens:
         return None, f"the daily limit of {options.daily_tokens:,} tokens for notes is reached (notes.daily_tokens)"
     if dollars >= options.daily_dollars and backend.price:

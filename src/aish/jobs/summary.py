@@ -20,7 +20,7 @@ _ORDER = (
 def is_due(session: Session) -> bool:
     """Are there turns to summarise, and a model with time for it? With a small one, the working state stands in."""
     wanted = bool(session.evicted) and session.settings.context.summarize_evicted
-    return wanted and session.prompt_form() == "full"
+    return wanted and not session.is_small()
 
 
 async def summarize_evicted(session: Session) -> list[Notice]:

@@ -6,9 +6,9 @@ from contextlib import aclosing
 from aish.model.cost import Price
 from aish.model.port import Model
 from aish.model.tokenizer import FindServer, Tokenizer
+from aish.model.weights import PromptForm
 from aish.values.events import ChatRequest, Failed, ModelEvent, Switched
 from aish.values.named_tuple import NamedTuple
-from aish.values.prompt_form import PromptForm
 
 
 class Backend:
@@ -32,7 +32,6 @@ class Backend:
         use_tool_role: bool = True,
         tools: bool | None = None,  # the user's setting
         offers_tools: bool = True,  # if there is no setting, and nothing is known about the model
-        only_tools: frozenset[str] = frozenset(),  # if not empty, these are all that it is offered
         takes_grammar: bool = False,
         window: int = 0,  # in tokens; 0: the server is asked
         identity: str = "",  # see `model_identity`
@@ -44,9 +43,14 @@ class Backend:
         self.model, self.tokenizer, self.server = model, tokenizer, server
         self.price, self.max_tokens, self.window = price, max_tokens, window
         self.use_tool_role, self.takes_grammar = use_tool_role, takes_grammar
-        self.tools, self.offers_tools, self.only_tools = tools, offers_tools, only_tools
+        self.tools, self.offers_tools = tools, offers_tools
         self.prompt_form, self.prepare, self.load_seconds = prompt_form, prepare, load_seconds
         self.identity = identity or f"{endpoint} {model_name}"
+
+    @property
+    def is_small(self) -> bool:
+        """Does it read slowly, so that its prompts are short, and it is asked nothing besides questions?"""
+        return self.prompt_form != "full"
 
     @property
     def label(self) -> str:

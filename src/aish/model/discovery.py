@@ -26,16 +26,16 @@ from aish.model.served_models import (
     served_models,
 )
 from aish.model.tokenizer import is_loopback
-from aish.model.weights import CATALOGUE, Weights, find_here
+from aish.model.weights import Weights, chat_weights, find_here
 from aish.storage.port_owner import is_trusted_port
 from aish.values.named_tuple import NamedTuple
+from aish.values.text import byte_size
 
 _LOCAL_SECONDS = 1.0  # a server on this machine answers at once, or it is busy
 _REMOTE_SECONDS = 8.0
 _EMBEDDED = "embedded"  # the kind of preset for a file
 NO_DISK = "it needs more room on the disk than is free"
 _MOST_FILES, _LONGEST_PRESET = 12, 40
-_MEGABYTES_BELOW = 950_000_000  # bytes
 
 
 class FoundModel(NamedTuple):
@@ -60,7 +60,7 @@ class FoundModel(NamedTuple):
         if self.api_key_env:
             return f"{self.title}: {self.model}, with the key in {self.api_key_env}"
         more = f"and {len(self.models) - 1} more" if len(self.models) > 1 else ""
-        facts = ", ".join(fact for fact in (in_gigabytes(self.size) if self.size else "", more) if fact)
+        facts = ", ".join(fact for fact in (byte_size(self.size) if self.size else "", more) if fact)
         what = f"{self.model} ({facts})" if facts else self.model
         if self.is_weights:
             return f"{'can be fetched' if self.is_missing else 'installed'}: {what}{but}"
@@ -166,9 +166,8 @@ _PROVIDERS = (
 
 def find_weights(machine: Machine, directories: Sequence[Path]) -> list[FoundModel]:
     """Return the weights of the catalogue that chat: those that are installed first, each time the largest first."""
-    chats = (weights for weights in CATALOGUE.values() if weights.chats)
-    found = [_of_weights(weights, machine, is_missing=not find_here(weights, directories)) for weights in chats]
-    return sorted(found, key=lambda one: (one.is_missing, -one.size))
+    found = [_of_weights(one, machine, is_missing=not find_here(one, directories)) for one in chat_weights()]
+    return sorted(found, key=lambda one: one.is_missing)
 
 
 def _of_weights(weights: Weights, machine: Machine, *, is_missing: bool) -> FoundModel:
@@ -235,11 +234,6 @@ def _of_file(one: KeptFile, memory: int) -> FoundModel:
     return FoundModel(
         name, one.keeper, "", one.name, kind=_EMBEDDED, path=str(one.path), size=one.size, caution=caution
     )
-
-
-def in_gigabytes(size: int) -> str:
-    """Return a size for people."""
-    return f"{size / 1e9:.1f} GB" if size >= _MEGABYTES_BELOW else f"{max(round(size / 1e6), 1)} MB"
 
 
 def _places(env: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:

@@ -10,18 +10,18 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from aish.model.http import HttpTrouble, Patience
+from aish.model.kept_beginning import KeptBeginning
 from aish.model.openai_chat import OpenAIChat
 from aish.model.prompt_states import PromptStates
 from aish.model.run_form import (
     PREFIX,
     RUN_TOOL,
-    Messages,
     RunReader,
     about_any,
     in_run_form,
@@ -31,8 +31,7 @@ from aish.model.run_form import (
     openings,
     question_of,
 )
-from aish.model.tokenizer import fetch_json
-from aish.model.weights import SMOLLM2, missing_weights
+from aish.model.weights import known_weights, missing_weights
 from aish.storage.files import make_directory, private_opener
 from aish.storage.line_reading import opener_now
 from aish.values.errors import AishError
@@ -42,8 +41,6 @@ from aish.values.text import one_line
 
 MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
-_STATE_SECONDS = 5.0
-_WORTH_KEEPING = 120  # characters that a beginning has more than what the child knows
 _END_SECONDS = 2.0  # from the end of its output to the end of the child
 _RETRY_SECONDS = 300.0  # after a failed start; memory may be free again
 _MAX_LOG = 1 << 20
@@ -52,10 +49,9 @@ _MAGIC = b"GGUF"  # how such a file begins
 # writes less than a token a second while other programs use all cores. With 200 it is as fast on a quiet machine.
 _ENVIRONMENT = {"GOMP_SPINCOUNT": "200"}
 _LARGE = 700_000_000  # bytes of weights that are not kept a second time in another order, which takes as much memory
-_CACHE = 128  # megabytes for prompts that had to leave for another one
 _NO_MEMORY = "not enough memory is free"
 _KILLED = "the system stopped it, perhaps because memory ran out"
-_REMEDY = "correct or remove the setting embedded.path, or path in its preset"
+_REMEDY = "correct or remove the setting embedded.path, or path or model in its preset (aish models lists weights)"
 
 
 class NoModel(AishError):
@@ -142,8 +138,9 @@ class LlamaProcess:
 
     async def _start(self, key: str) -> Address:
         options = {"weights": str(self.weights), "key": key, "window": self._window, "threads": self._threads}
-        options["rambles"] = self.weights.name == SMOLLM2.file
-        options |= {"lean": self.weights.stat().st_size > _LARGE, "cache": _CACHE, "states": ""}
+        known = known_weights(self.weights)
+        options["rambles"] = bool(known and known.is_toy)
+        options |= {"no_repacking": self.weights.stat().st_size > _LARGE, "states": ""}
         if self.states and self.states.is_usable():
             options["states"] = f"{self.states.directory}/"
         with _open_log(self._log) as log:
@@ -310,7 +307,7 @@ class EmbeddedModel:
     async def _ready(self, request: ChatRequest) -> tuple[OpenAIChat, int]:
         """Return a child that knows the beginning of a prompt, and how many tokens it has just read of it.
 
-        One that dies of a bad state is started again without it. Raises `AishError`.
+        If a bad state kills the child, it is started again without that state. Raises `AishError`.
         """
         beginnings = openings(request) if is_in_form(request) else ()
         for _ in range(1 + len(beginnings)):  # each of their states may be bad
@@ -337,113 +334,6 @@ class EmbeddedModel:
 
     async def close(self) -> None:
         await self._process.close()
-
-
-class KeptBeginning:
-    """The beginning of a prompt, which a new child takes from a state on disk instead of reading it.
-
-    1. A state has a beginning and no question: what is missing on disk is read alone, before the first question.
-    2. Of a conversation that is not remembered, only the fixed text of `run_form.py` is written.
-    3. No other request is sent meanwhile, so that a state has no text of another prompt.
-    """
-
-    def __init__(self, process: LlamaProcess) -> None:
-        self._process = process
-        self._child = ""  # the newest one that knows the beginning, by its address
-        self._lock = asyncio.Lock()
-
-    async def ready(
-        self, beginnings: Sequence[Messages], chat: OpenAIChat, address: Address, *, remembers: bool
-    ) -> int:
-        """Let a new child know the longest of these beginnings, if it is worth it; the last one is the fixed text.
-
-        Returns how many tokens were read. Without beginnings, waits until another request has done so. Raises
-        `HttpTrouble` if the child does not answer.
-        """
-        read = 0
-        async with self._lock:
-            if self._process.states is None or not beginnings or self._child == address.url:
-                return 0
-            known = await self._restore(beginnings, address)
-            kept = [one for one in beginnings if remembers or one is beginnings[-1]]
-            for one in reversed(kept if self._process.states.is_usable() else []):
-                if _length(one) - known >= _WORTH_KEEPING:
-                    read += await self._read_and_keep(one, chat, address)
-                    known = _length(one)
-            self._child = address.url
-        return read
-
-    async def _restore(self, beginnings: Sequence[Messages], address: Address) -> int:
-        """Give the child the longest beginning that is on disk, and return its length. Raises `HttpTrouble`."""
-        assert self._process.states
-        states = self._process.states
-        for one in beginnings:
-            if name := await asyncio.to_thread(states.find, *self._about(one, address)):
-                try:
-                    if await self._ask("restore", name, address):
-                        for shorter in beginnings:  # other conversations begin with them, too
-                            states.touch(*self._about(shorter, address))
-                        return _length(one)
-                except HttpTrouble:  # perhaps the child died of it
-                    states.drop(name)
-                    raise
-                states.drop(name)
-        return 0
-
-    async def _read_and_keep(self, beginning: Messages, chat: OpenAIChat, address: Address) -> int:
-        """Read a beginning without a question, write the state, and return how many tokens were read.
-
-        Raises `HttpTrouble`.
-        """
-        assert self._process.states
-        states, usage, told = self._process.states, Usage(0, 0), dict[str, Any]()
-        name = states.begin()
-        try:
-            request = ChatRequest((*beginning, {"role": "user", "content": "?"}), max_tokens=1)
-            async with aclosing(chat.stream(request)) as events:
-                async for event in events:
-                    if isinstance(event, Failed) and event.trouble in ("unreachable", "broken"):
-                        raise HttpTrouble(event.reason)
-                    if isinstance(event, Failed):  # it refuses the question too
-                        return 0
-                    if isinstance(event, Usage):
-                        usage = event
-            told = await self._ask("save", name, address)
-        finally:
-            if 0 < told.get("n_saved", 0) <= usage.prompt_tokens + usage.completion_tokens:  # or it is another prompt
-                about = self._about(beginning, address)
-                await asyncio.to_thread(states.keep, name, int(told.get("n_written") or 0), *about)
-            else:
-                states.drop(name)
-        return usage.prompt_tokens - usage.cached_tokens
-
-    def _about(self, beginning: Messages, address: Address) -> tuple[str, ...]:
-        """What a state is good for: this text, this file of weights, this engine, this window."""
-        text, weights = json.dumps(beginning, ensure_ascii=False), self._process.weights
-        try:
-            found = weights.stat()
-        except OSError:
-            return (str(weights), address.engine, text)
-        file = (weights.name, str(found.st_size), str(found.st_mtime_ns))
-        return (*file, address.engine, self._process.options_key, text)
-
-    async def _ask(self, action: str, file: str, address: Address) -> dict[str, Any]:
-        """Return what the child tells; nothing if it refuses. Raises `HttpTrouble` if it does not answer."""
-
-        async def key() -> str:
-            return address.key
-
-        body = json.dumps({"filename": file}).encode()
-        try:
-            async with asyncio.timeout(_STATE_SECONDS):
-                status, told = await fetch_json("POST", f"{address.url}/slots/0?action={action}", key, body)
-        except TimeoutError:
-            raise HttpTrouble(f"no answer within {_STATE_SECONDS:g} s") from None
-        return told if status == 200 and isinstance(told, dict) else {}
-
-
-def _length(beginning: Messages) -> int:
-    return sum(len(str(one["content"])) for one in beginning)
 
 
 def _open_log(path: Path) -> IO[bytes]:

@@ -26,11 +26,6 @@ class GgufHead(NamedTuple):
     """What a file says about its model."""
 
     architecture: str
-    name: str = ""
-    size_label: str = ""  # such as 3B
-    parameters: int = 0
-    context_length: int = 0
-    parts: int = 1  # files that the model was split into
     has_template: bool = False
     is_encoder: bool = False  # it makes vectors or scores of texts
     has_vision: bool = False  # in this file; llama.cpp wants that in a file of its own
@@ -51,26 +46,13 @@ def read_head(path: Path) -> GgufHead | None:
 
 
 def _head(values: dict[str, Value]) -> GgufHead | None:
-    kind = values.get("general.architecture")
+    kind, template = values.get("general.architecture"), values.get("tokenizer.chat_template")
     if not isinstance(kind, str):
         return None
 
-    def text(key: str) -> str:
-        value = values.get(key)
-        return value if isinstance(value, str) else ""
-
-    def number(key: str) -> int:
-        value = values.get(key)
-        return value if type(value) is int and value > 0 else 0
-
     return GgufHead(
         architecture=kind,
-        name=text("general.name"),
-        size_label=text("general.size_label"),
-        parameters=number("general.parameter_count"),
-        context_length=number(f"{kind}.context_length"),
-        parts=number("split.count") or 1,
-        has_template=bool(text("tokenizer.chat_template")),
+        has_template=isinstance(template, str) and bool(template),
         is_encoder=bool(values.get(f"{kind}.pooling_type")),
         has_vision=any(key.startswith(f"{kind}.vision.") for key in values),
     )

@@ -10,9 +10,11 @@ import threading
 
 import xllamacpp
 
+_CACHE = 128  # megabytes for prompts that had to leave for another one: after a side question they come back
+
 
 def main() -> None:
-    os.umask(0o077)  # what llama.cpp writes is of the user
+    os.umask(0o077)  # files that llama.cpp writes are private
     options = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     server = xllamacpp.Server(_parameters(options))  # keep a reference: garbage collection would stop the server
@@ -37,8 +39,8 @@ def _parameters(options: dict[str, object]) -> "xllamacpp.CommonParams":
     # An abandoned request ends after the batch that is being read: 0.6 s instead of 20, and reading is as fast.
     params.n_batch = params.n_ubatch = 64
     params.n_cache_reuse = 32  # when turns leave, those after them are moved instead of being read again
-    params.cache_ram_mib = options["cache"]  # the prompt before a side question comes back from there
-    params.no_extra_bufts = options["lean"]
+    params.cache_ram_mib = _CACHE
+    params.no_extra_bufts = options["no_repacking"]
     params.slot_save_path = options["states"]
     params.warmup = False  # the first prompt warms it up
     params.use_jinja = True

@@ -4,13 +4,12 @@ Facts and rules are apart: `look` reads the system, everything else decides with
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aish.model.weights import CATALOGUE, QWEN_LARGE, QWEN_SMALL, SMOLLM2, Weights, find_embedded, find_here
+from aish.model.weights import Weights, chat_weights, find_here
 from aish.values.named_tuple import NamedTuple
 
-_BEST_FIRST = (QWEN_LARGE, QWEN_SMALL)
 _NOT_CI = ("", "0", "false")
 _RESERVE = 500_000_000  # bytes for the window and everything else besides the weights
 _LONGEST = 1 << 16  # bytes of a file of the kernel
@@ -22,7 +21,7 @@ class Machine(NamedTuple):
 
     memory: int  # available now, for this process
     disk: int  # free in the directory for weights
-    is_ci: bool = False  # nobody waits at this machine for good answers
+    is_ci: bool = False  # it runs in CI: use the smallest weights
 
 
 def look(directory: Path, env: Mapping[str, str]) -> Machine:
@@ -30,42 +29,44 @@ def look(directory: Path, env: Mapping[str, str]) -> Machine:
     return Machine(available_memory(), _free_disk(directory), env.get("CI", "").strip().lower() not in _NOT_CI)
 
 
-def default_weights(machine: Machine, present: Collection[str] = ()) -> Weights:
-    """Return the weights that answer when nobody has chosen; `present` are the names of those that are installed."""
-    if machine.is_ci:
-        return SMOLLM2
-    fitting = (
-        one for one in _BEST_FIRST if machine.memory >= one.memory and (one.name in present or machine.disk >= one.disk)
-    )
-    return next(fitting, SMOLLM2)
+def default_weights(machine: Machine) -> Weights:
+    """Return the weights to fetch when nobody has chosen: the largest that fit, in CI the smallest."""
+    chats = chat_weights()
+    fitting = (one for one in chats if machine.memory >= one.memory and machine.disk >= one.disk)
+    return chats[-1] if machine.is_ci else next(fitting, chats[-1])
 
 
 def best_present(machine: Machine, present: Sequence[Weights]) -> Weights | None:
-    """Return the largest installed weights that memory has room for; the smallest if it has room for none.
+    """Return the largest of the `installed` weights that memory has room for; the smallest if it has room for none.
 
     In CI it is always the smallest.
     """
-    ordered = sorted((one for one in present if one.chats), key=lambda one: one.size, reverse=True)
-    if machine.is_ci:
-        return ordered[-1] if ordered else None
-    return next((one for one in ordered if machine.memory >= one.memory), ordered[-1] if ordered else None)
+    if not present:
+        return None
+    fitting = (one for one in present if machine.memory >= one.memory)
+    return present[-1] if machine.is_ci else next(fitting, present[-1])
 
 
 def installed(directories: Sequence[Path]) -> list[Weights]:
     """Return the weights that can answer and are in these directories or with the installation, the largest first."""
-    present = [one for one in CATALOGUE.values() if one.chats and find_here(one, directories)]
-    return sorted(present, key=lambda one: one.size, reverse=True)
+    return [one for one in chat_weights() if find_here(one, directories)]
 
 
 def weights_file(chosen: str, name: str, directories: Sequence[Path], env: Mapping[str, str]) -> Path:
     """Return the file of an embedded model: one of the user's own, weights by name, or the usual ones.
 
     The usual ones are the best that are installed and fit; without any, where the right ones for this machine would be.
+    A name that nobody knows is that of a file which is not there, so that it is reported when it is opened.
     """
-    if chosen or name:
-        return find_embedded(chosen, directories, name)
-    machine = look(directories[0], env)
-    weights = best_present(machine, installed(directories)) or default_weights(machine)
+    if chosen:
+        return Path(chosen).expanduser()
+    if name:
+        weights = next((one for one in chat_weights() if one.name == name), None)
+    else:
+        machine = look(directories[0], env)
+        weights = best_present(machine, installed(directories)) or default_weights(machine)
+    if weights is None:
+        return directories[0] / name
     return find_here(weights, directories) or directories[0] / weights.file
 
 

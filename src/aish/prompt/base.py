@@ -4,7 +4,7 @@ from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.model.run_form import FIXED as RUN_FORM
-from aish.values.prompt_form import PromptForm
+from aish.model.weights import PromptForm
 
 BASE = """\
 You are aish, an assistant inside the user's terminal. Be brief, exact and honest: say when you do not know.

@@ -41,7 +41,7 @@ class GoalLayer(Layer):
             return ""
         check = _CHECK.format(self.check) if self.check else ""
         bounds = _BOUNDS.format(self.bounds) if self.bounds else ""
-        how = GOAL if session.prompt_form(turn) == "full" else SHORT_GOAL
+        how = SHORT_GOAL if session.is_small(turn) else GOAL
         return how.format(goal=self.goal) + check + bounds
 
     def clear(self) -> None:

@@ -31,7 +31,7 @@ class IdentityLayer(Layer):
         return session.settings.notes.identity_max_chars
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        return self._text if session.prompt_form(turn) == "full" else clip(self._text, SHORT_BLOCK)
+        return clip(self._text, SHORT_BLOCK) if session.is_small(turn) else self._text
 
     def why(self, session: Session, turn: TurnContext | None) -> str:
         return self._why

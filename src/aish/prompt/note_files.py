@@ -35,7 +35,7 @@ class NoteFilesLayer(Layer):
         self._text, self._loaded = "", False
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        return self._text if session.prompt_form(turn) == "full" else ""
+        return "" if session.is_small(turn) else self._text
 
     async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
         session = turn.session

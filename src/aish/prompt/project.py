@@ -33,7 +33,7 @@ class ProjectLayer(Layer):
     def text(self, session: Session, turn: TurnContext | None) -> str:
         if self.project is None or not self.on:
             return ""
-        if session.prompt_form(turn) != "full":
+        if session.is_small(turn):
             return instructions_text(self.project.facts, SHORT_BLOCK)
         self.project = counted(self.project)  # git can be slow, so it runs on first use
         return self.project.block.text

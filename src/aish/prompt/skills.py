@@ -54,7 +54,7 @@ class SkillsLayer(Layer):
         return session.settings.skills.prompt_chars
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        return self._text if session.prompt_form(turn) == "full" else ""
+        return "" if session.is_small(turn) else self._text
 
     def why(self, session: Session, turn: TurnContext | None) -> str:
         return self._why

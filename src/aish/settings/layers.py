@@ -115,9 +115,12 @@ def below(machine: SettingsLayer, layers: Sequence[SettingsLayer]) -> SettingsLa
     return None if taken & set(machine.values["models"]) else machine
 
 
-def chooses_model(keys: Iterable[str]) -> bool:
-    """Has somebody chosen who answers? One who gives the embedded model a file wants that one."""
-    own = f"models.{EMBEDDED}."
+def has_chosen(origins: Mapping[str, str]) -> bool:
+    """Has the user chosen a model? A file for the embedded model counts as a choice.
+
+    `origins` says where the value of each key comes from; what was found on this machine is no choice.
+    """
+    keys, own = (key for key, origin in origins.items() if origin != FOUND_HERE), f"models.{EMBEDDED}."
     return any(key in ("model", "embedded.path") or key.startswith(own) for key in keys)
 
 

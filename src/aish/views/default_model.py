@@ -7,15 +7,15 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from aish.commands.model_setup import MachineRecord, SetupRecord, find_server, has_chosen
+from aish.commands.model_setup import MachineRecord, SetupRecord, find_server
 from aish.commands.shell import Shell
 from aish.jobs.warm_up import is_due, warm_up
 from aish.model.discovery import FoundModel
 from aish.model.fetching import Fetch, announcement
 from aish.model.machine import default_weights, installed, look
-from aish.model.weights import CATALOGUE, SMOLLM2, PullFailed, Weights, arrived_bytes
+from aish.model.weights import PullFailed, Weights, arrived_bytes, chat_weights
 from aish.places import model_directories
-from aish.settings.layers import FOUND_HERE
+from aish.settings.layers import FOUND_HERE, has_chosen
 from aish.settings.options import EMBEDDED, Preset
 from aish.values.text import byte_size
 from aish.views.answers import AnswerScreen
@@ -39,6 +39,7 @@ class DefaultModel:
         self._shell, self._editor, self._screen, self._tell = shell, editor, screen, tell
         self._task: asyncio.Task[None] | None = None
         self._fetch: Fetch | None = None
+        self._stopping: asyncio.Task[None] | None = None  # kept, because the loop does not keep its tasks
         self._wanted: list[Weights] = []  # in the order in which they are tried
         self._trouble = ""  # why the first ones are not to be had
         self._step = "looking for a model"
@@ -87,7 +88,7 @@ class DefaultModel:
     @property
     def _smaller(self) -> Weights | None:
         """The weights that the user can take instead. A toy is none of them."""
-        return next((one for one in self._wanted[1:] if one is not SMOLLM2), None)
+        return next((one for one in self._wanted[1:] if not one.is_toy), None)
 
     def _take_smaller(self) -> None:
         """Fetch the smaller weights instead."""
@@ -130,7 +131,7 @@ class DefaultModel:
         elif before and not found:
             await self._use(EMBEDDED)
             self._tell(f"{before.title} does not answer any more, so the embedded model is used from now on")
-        if not found or (self._shell.has_chosen and self._shell.session.model == EMBEDDED):
+        if not found or (self._shell.model_was_switched and self._shell.session.model == EMBEDDED):
             await self._fetch_weights()
 
     def _is_used(self, found: FoundModel) -> bool:
@@ -153,7 +154,7 @@ class DefaultModel:
         """Let this preset answer from the next question on, unless the user has chosen one. Returns whether it does."""
         program, session = self._shell.program, self._shell.session
         before, program.settings.model = program.settings.model, name
-        if self._shell.has_chosen or session.model != before:
+        if self._shell.model_was_switched or session.model != before:
             return False
         session.model = name
         await program.close_backend(before)
@@ -164,14 +165,14 @@ class DefaultModel:
         settings, places = program.settings.embedded, program.places
         present = installed(model_directories(places, os.environ))
         is_set = settings.path or EMBEDDED in program.settings.models or not settings.fetch
-        if is_set or any(one is not SMOLLM2 for one in present) or SetupRecord(places.setup_record).declined_weights:
+        if is_set or not all(one.is_toy for one in present) or SetupRecord(places.setup_record).declined_weights:
             return
         machine = look(places.models, os.environ)
         machine = machine._replace(disk=machine.disk + arrived_bytes(places.models))  # of a download that goes on
         best = default_weights(machine)
         if best in present or machine.is_ci:
             return
-        chats = sorted((one for one in CATALOGUE.values() if one.chats), key=lambda one: one.size, reverse=True)
+        chats = chat_weights()
         self._wanted = [one for one in chats[chats.index(best) :] if one not in present]
         while self._wanted:
             weights = self._wanted[0]
@@ -202,7 +203,7 @@ class DefaultModel:
         await self._shell.program.close_backend(EMBEDDED)
         self._tell_trouble()
         session = self._shell.session
-        caution = f" ({weights.caution})" if weights.caution and weights is not SMOLLM2 else ""  # its answers say it
+        caution = f" ({weights.caution})" if weights.caution and not weights.is_toy else ""  # its answers say it
         use = " and answers from now on" if session.model == EMBEDDED else "; to use it: :model embedded"
         self._tell(f"{weights.label}{caution} is here{use}")
         self._step = "the model reads its instructions, once on this machine"

@@ -11,13 +11,12 @@ from aish.model.machine import best_present, default_weights, installed, look, w
 from aish.model.model_cards import ModelCards, tools_word
 from aish.model.weights import (
     CATALOGUE,
-    SMOLLM2,
     Weights,
     find,
     find_here,
     missing_weights,
+    prompt_form,
     shared_directory,
-    wants_run_form,
 )
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED, Settings
@@ -90,11 +89,6 @@ def _how_to_use(settings: Settings, weights: Weights, path: Path, *, is_best: bo
     return f"to use it: {' && '.join(commands)}" if commands else "it answers from now on"
 
 
-def _uses(start: Start, weights: Weights) -> bool:
-    """Return whether a preset uses these weights."""
-    return any(one.kind == EMBEDDED and one.model == weights.name for one in start.settings.models.values())
-
-
 def _list(start: Start, *, as_json: bool) -> int:
     rows, directories = [], model_directories(start.places, os.environ)
     cards = ModelCards(start.places.model_cards)
@@ -105,14 +99,15 @@ def _list(start: Start, *, as_json: bool) -> int:
             path = weights_file(chosen, preset.model, directories, os.environ)
             where = str(path) if path.is_file() else missing_weights(path)
             model = weights = path.name
-            run_form = wants_run_form(path, preset.tools)
+            run_form = prompt_form(path, preset.tools) == "run"
         identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
         tools = tools_word(preset.tools, cards.takes_tools(identity), run_form=run_form)
         rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
+    shown = {row["model"] for row in rows}
     for one in CATALOGUE.values():
-        if one is not SMOLLM2 and not _uses(start, one):
+        if one.file not in shown:
             found = find_here(one, directories)
-            where = str(found) if found else f"not installed; run: aish models pull {one.name}"
+            where = str(found or missing_weights(Path(one.file)))
             kind = "weights" if one.chats else "search"
             rows.append({"name": one.name, "kind": kind, "model": one.file, "where": where})
     if as_json:

@@ -8,7 +8,6 @@ from aish.commands.model_setup import (
     SetupRecord,
     chosen,
     find_models,
-    has_chosen,
     listing,
     nothing_found,
     weights_here,
@@ -16,6 +15,7 @@ from aish.commands.model_setup import (
 )
 from aish.model.discovery import FoundModel, choose_model
 from aish.model.weights import CATALOGUE
+from aish.settings.layers import has_chosen
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser
