@@ -59,7 +59,7 @@ def test_the_request_begins_with_the_same_text_in_all_conversations() -> None:
     assert openings(ChatRequest(({"role": "system", "content": FIXED}, ASKED[1]), (RUN,), 50)) == (fixed,)
     assert first.messages[: len(known)] == then.messages[: len(known)] == known
     assert known[: len(fixed)] == fixed
-    assert known[-2] == {"role": "user", "content": "[background]\n- the disk is new"}
+    assert known[-2]["content"] == "What you know about me and my work:\n[background]\n- the disk is new"
     assert known[-1]["role"] == "assistant"
     assert first.messages[-1] == ASKED[-1]
     assert '"run: "' in first.grammar
@@ -69,30 +69,34 @@ def test_the_request_begins_with_the_same_text_in_all_conversations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "printed"),
     [
-        ("directory: \"/a\"\nfiles: x 'y z'", "I am in \"/a\" now. It has: x 'y z'"),
-        ('directory: "/a"\nfiles: nothing', 'I am in "/a" now. It has: nothing'),
-        ('directory: "/a"', 'I am in "/a" now.'),
+        ("directory: \"/a\"\nfiles: x 'y z'", "/a\nx 'y z'"),
+        ('directory: "/a"\nfiles: nothing', "/a\nnothing"),
+        ('directory: "/a"', "/a"),  # it cannot be read
     ],
 )
-def test_the_directory_is_told_as_the_user_would(rows: str, told: str) -> None:
-    """One that cannot be read is not told to be empty."""
+def test_the_directory_is_told_as_a_command_that_was_run(rows: str, printed: str) -> None:
+    """Before what is known and before the question: beside it, a model takes the names for the answer."""
     question = {"role": "user", "content": f"{SURROUNDINGS_MARK}\n{rows}\n\nWhat is here?"}
-    *_, here, noted, asked = in_run_form(ChatRequest((ASKED[0], question))).messages
-    assert (here["content"], noted["role"], asked["content"]) == (told, "assistant", "What is here?")
+    messages = in_run_form(ChatRequest((ASKED[0], question))).messages
+    _, ran, told, said, known, _, asked = messages[-7:]
+    assert (ran["content"], said["content"]) == ("run: pwd && ls", "You are in /a.")
+    assert told["content"].startswith(f"It printed:\n{printed}\n\n")
+    assert known["content"].startswith("What you know") and asked["content"] == "What is here?"
 
 
-def test_no_beginning_has_anything_of_the_question() -> None:
-    """Its state is written to the disk, also of what is told with the question: directory and names of files."""
-    question = f'{SURROUNDINGS_MARK}\ndirectory: "/secret"\nfiles: a b\n\nWhat is it?'
-    for system in (FIXED, f"{FIXED}\n\nknown"):
+def test_the_beginnings_have_the_directory_but_nothing_of_the_question() -> None:
+    """Their states are written to the disk."""
+    question = f'{SURROUNDINGS_MARK}\ndirectory: "/a"\nfiles: b c\n\nWhat is the secret?'
+    for system, number in ((FIXED, 2), (f"{FIXED}\n\nknown", 3)):
         asked = ChatRequest(({"role": "system", "content": system}, {"role": "user", "content": question}))
         in_form = in_run_form(asked).messages
+        assert len(openings(asked)) == number
         for opening in openings(asked):
             assert in_form[: len(opening)] == opening
-            assert "secret" not in str(opening) and "What is it?" not in str(opening)
-        assert "secret" in in_form[len(openings(asked)[0])]["content"]
+            assert "secret" not in str(opening)
+        assert "b c" in str(openings(asked)[-2]) and "b c" not in str(openings(asked)[-1])
 
 
 def test_the_examples_alternate_between_user_and_assistant() -> None:

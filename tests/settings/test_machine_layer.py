@@ -68,14 +68,14 @@ def test_a_variable_chooses_a_model(world: World, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_the_user_sets_wins(world: World) -> None:
-    """Another preset of the same name is not mixed with the one that was found."""
+    """A preset of the same name is not mixed with the one that was found, and nobody chose that it answers."""
     record(world)
     world.configure("fallback = []\n[models.ollama]\nendpoint = 'http://127.0.0.1:9/v1'\nwindow = 99\n")
     loaded = opened(world)
 
     mine = loaded.settings.models["ollama"]
     assert (mine.endpoint, mine.model, mine.window) == ("http://127.0.0.1:9/v1", "", 99)
-    assert (loaded.settings.model, loaded.settings.fallback) == ("ollama", [])
+    assert (loaded.settings.model, loaded.settings.fallback) == ("embedded", [])
 
 
 @pytest.mark.parametrize(
