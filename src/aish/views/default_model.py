@@ -196,7 +196,7 @@ class DefaultModel:
         session = self._shell.session
         caution = f" ({weights.caution})" if weights.caution and not weights.is_toy else ""  # its answers say it
         use = " and answers from now on" if session.model == EMBEDDED else "; to use it: :model embedded"
-        self._tell(f"{weights.label}{caution} is here{use}")
+        self._tell(f"{weights.label}{caution} is installed{use}")
         self._step = "the model reads its instructions, once on this machine"
         if is_due(session):
             await warm_up(session)

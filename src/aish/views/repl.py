@@ -45,7 +45,7 @@ from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
-_UNSENT = "not sent; the model is not here yet, and Up brings your question back"
+_UNSENT = "not sent: the model is not ready yet; press Up to get the question back"
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 
 
