@@ -13,7 +13,7 @@ from aish.model.weights import SMOLLM2, shared_directory
 F2, UP = "\x1bOQ", "\x1b[A"
 ANNOUNCED = "Ctrl-C on an empty line fetches nothing"
 REFUSED = "nothing is fetched; aish models pull fetches a model"
-HERE = "is here and answers from now on"
+HERE = "is installed and answers from now on"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_ctrl_c_ends_the_wait_of_a_question_and_not_the_download(first: FirstSta
         terminal.enter("? hello")
         terminal.wait_for("the question waits: ")
         terminal.type(CTRL_C)
-        terminal.wait_said("not sent; the model is not here yet, and Up brings your question back")
+        terminal.wait_said("not sent: the model is not ready yet; press Up to get the question back")
         terminal.wait_for(f"aish>\nfetching {LARGE_TITLE}: ")
         terminal.type(UP)
         terminal.wait_for(f"aish> ? hello\nfetching {LARGE_TITLE}: ")
@@ -102,7 +102,7 @@ def test_f2_takes_the_smaller_one(first: FirstStart, waits: bool) -> None:
         terminal.wait_said(f"fetching {SMALL_TITLE}, 60 kB")
         assert "F2" not in terminal.said.rpartition(f"fetching {SMALL_TITLE}, 60 kB")[2]
         source.go.set()
-        terminal.wait_said("is here and answers")
+        terminal.wait_said("is installed and answers")
         assert f"{SMALL_TITLE} (good for commands, often wrong about facts) {HERE}" in terminal.said
         if not waits:
             terminal.enter("? hello")
@@ -239,7 +239,7 @@ def test_without_memory_a_toy_answers_and_says_so(first: FirstStart) -> None:
         terminal.wait_ready()
         terminal.enter("? hello")
         terminal.wait(f"Hello from {TOY}.", "aish>")
-        told = f"{TOY_TITLE} answers, a toy for tests: expect nonsense; aish setup lists other models"
+        told = f"{TOY_TITLE} is answering, a toy for tests: expect nonsense; run aish setup to choose another model"
         assert f"{told} Hello from {TOY}." in terminal.said
         terminal.enter("? again")
         terminal.wait("aish> ? again", f"Hello from {TOY}.", "aish>")

@@ -73,7 +73,7 @@ def file_list(names: Sequence[str], inside: Callable[[str], Sequence[str]], *, m
 def _word(name: str) -> str:
     """Return a name as a shell takes it for one word, in one line.
 
-    `shlex.quote` would quote letters outside ASCII too; a shell takes them as they are, and models read them better.
+    `shlex.quote` would also quote letters outside ASCII, which a shell takes as they are.
     """
     shown = visible(name).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
     return shown if _PLAIN.fullmatch(shown) else "'" + shown.replace("'", "'\"'\"'") + "'"

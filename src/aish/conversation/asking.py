@@ -14,7 +14,7 @@ from aish.values.turns import EXEC_MARK
 
 # Small models go on after a command with output that they invent. Some servers do not accept this option.
 _INVENTED = (f"\n{EXEC_MARK}",)
-_TOY = f"{SMOLLM2.label} answers, {SMOLLM2.caution}; aish setup lists other models"
+_TOY = f"{SMOLLM2.label} is answering, {SMOLLM2.caution}; run aish setup to choose another model"
 
 
 class Asking:

@@ -344,7 +344,7 @@ class Answer:
 
 
 def _load_seconds(backend: Backend) -> float:
-    """Return how long the model of a backend was loaded so far."""
+    """Return the seconds spent loading the model so far; 0 for models on servers."""
     return backend.load_seconds() if backend.load_seconds else 0.0
 
 

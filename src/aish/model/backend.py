@@ -14,8 +14,8 @@ from aish.values.named_tuple import NamedTuple
 class Backend:
     """Everything that a turn needs from one preset. `price` is None when it is unknown.
 
-    `prepare` lets the model read a prompt before the question is there, and `load_seconds` says how long it was loaded
-    so far. None: its server does that by itself.
+    `prepare` lets the model read a prompt before the question is there. `load_seconds`: seconds spent loading the model
+    so far. Both are None for models on servers.
     """
 
     def __init__(

@@ -111,7 +111,7 @@ class Fetch:
             self._reading = asyncio.create_task(self._read(self._child))
 
     async def wait(self) -> Path:
-        """Return the path of the weights; started first, if nobody has. Any number of callers may wait.
+        """Return the path of the weights; starts the download if needed. Any number of callers may wait.
 
         Raises:
             PullFailed: with the reason.

@@ -1,7 +1,6 @@
 """Files of models that Ollama, LM Studio, llama.cpp and the Hugging Face cache keep on this machine.
 
-The search is bounded: it opens so many folders and files, goes so deep, and ends after a while. What it has found by
-then counts.
+The search has limits on folders, files, depth and time; a partial result is used.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The note beside weights: what they are, whose, under which licence, and where the bytes came from."""
+"""The note beside weights: title, makers, licence and source."""
 
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,8 +1,8 @@
 """The models of a server on this machine: what it says about each, and which of them is best here.
 
 Every server lists the names in `/v1/models`. What a model is for, how large it is, whether it is loaded and whether it
-runs on this machine at all is in the API of the server's own kind. Names say nothing, so none is looked at, unless a
-server tells nothing else.
+runs on this machine at all is in the API of the server's own kind. A name is used only if the server
+reports nothing else.
 """
 
 import asyncio

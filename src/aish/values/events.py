@@ -50,7 +50,7 @@ class Usage(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """How long an answer took, in milliseconds. `load_ms` is None if it is not known, as with most servers."""
+    """How long an answer took, in milliseconds. `load_ms` is None for models on servers."""
 
     load_ms: int | None
     first_word_ms: int | None

@@ -32,7 +32,7 @@ class DefaultModel:
     """Finds the model, and fetches its weights if need be.
 
     1. A model that the user has chosen is never replaced.
-    2. `ready` returns when a question can be asked; until then the smaller one never answers in between.
+    2. `ready` returns when a question can be asked; no smaller model answers meanwhile.
     """
 
     def __init__(self, shell: Shell, editor: Editor, screen: AnswerScreen, tell: Callable[[str], None]) -> None:
@@ -41,7 +41,7 @@ class DefaultModel:
         self._fetch: Fetch | None = None
         self._stopping: asyncio.Task[None] | None = None  # kept, because the loop does not keep its tasks
         self._wanted: list[Weights] = []  # in the order in which they are tried
-        self._trouble = ""  # why the first ones are not to be had
+        self._trouble = ""  # why the first ones cannot be fetched
         self._step = "looking for a model"
         self.is_awaited = False  # a question waits, and the terminal has its status line
         self._is_announced = False  # the user knows what Ctrl-C does
@@ -57,7 +57,7 @@ class DefaultModel:
         return self._fetch is not None and self._fetch.is_running
 
     async def ready(self) -> None:
-        """Wait until the model is there, or is not to be had. Ctrl-C ends the wait, not the download."""
+        """Wait until the model is there, or cannot be fetched. Ctrl-C ends the wait, not the download."""
         if self._task is None or self._task.done() or self._shell.session.model not in self._own_names():
             return
         status = self._screen.status
@@ -178,7 +178,7 @@ class DefaultModel:
             weights = self._wanted[0]
             if await self._fetch_one(weights):
                 return
-            if self._wanted and self._wanted[0] is weights:  # it is not to be had, so the next one is tried
+            if self._wanted and self._wanted[0] is weights:  # it cannot be fetched, so the next one is tried
                 self._wanted = self._wanted[1:]
                 if not self._wanted:
                     self._tell(f"no model could be fetched: {self._trouble}; {_NOTHING}")
@@ -205,7 +205,7 @@ class DefaultModel:
         session = self._shell.session
         caution = f" ({weights.caution})" if weights.caution and not weights.is_toy else ""  # its answers say it
         use = " and answers from now on" if session.model == EMBEDDED else "; to use it: :model embedded"
-        self._tell(f"{weights.label}{caution} is here{use}")
+        self._tell(f"{weights.label}{caution} is installed{use}")
         self._step = "the model reads its instructions, once on this machine"
         if is_due(session):
             await warm_up(session)

@@ -47,7 +47,11 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     parser.add_argument("action", nargs="?", default="list", choices=("list", "check", "pull"))
     parser.add_argument("name", nargs="?", default="", help="a model of the list to check, or weights to pull")
     parser.add_argument(
-        "--from", dest="source", type=Path, metavar="FILE", help="take the file, which another machine has pulled"
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE",
+        help="install from this file, for example one pulled on another machine",
     )
     parser.add_argument("--shared", action="store_true", help="install them for all users of this installation")
     parser.add_argument("--json", action="store_true", help="print JSON")
