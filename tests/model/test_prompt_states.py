@@ -117,7 +117,7 @@ def test_what_is_no_regular_file_is_neither_used_nor_waited_for(
 
 def _as_another_user(code: str, directory: Path) -> str:
     """Run code on the states of a directory without the rights of root, which may read and write everything."""
-    begin = "import os, sys\nfrom pathlib import Path\nfrom aish.model.prompt_states import PromptStates\n"
+    begin = "import hashlib, os, sys\nfrom pathlib import Path\nfrom aish.model.prompt_states import PromptStates\n"
     begin += "states = PromptStates(Path(sys.argv[1]))\nif os.getuid() == 0:\n    os.setuid(65534)\n"
     done = subprocess.run(
         [sys.executable, "-c", begin + code, str(directory), *ABOUT], capture_output=True, text=True, check=True
