@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import IO
@@ -22,6 +22,7 @@ from aish.model.prompt_states import PromptStates
 from aish.model.run_form import (
     PREFIX,
     RUN_TOOL,
+    Messages,
     RunReader,
     about_any,
     in_run_form,
@@ -310,11 +311,21 @@ class EmbeddedModel:
         If a bad state kills the child, it is started again without that state. Raises `AishError`.
         """
         beginnings = openings(request) if is_in_form(request) else ()
+        begun = self._beginning.begin() if beginnings else ""
+        try:
+            return await self._with_beginning(beginnings, begun, remembers=request.remembers)
+        finally:
+            if begun and self._process.states:
+                self._process.states.drop(begun)
+
+    async def _with_beginning(
+        self, beginnings: Sequence[Messages], begun: str, *, remembers: bool
+    ) -> tuple[OpenAIChat, int]:
         for _ in range(1 + len(beginnings)):  # each of their states may be bad
             address = await self._process.address()
             chat = self._chat(address)
             try:
-                return chat, await self._beginning.ready(beginnings, chat, address, remembers=request.remembers)
+                return chat, await self._beginning.ready(beginnings, chat, address, begun, remembers=remembers)
             except HttpTrouble:
                 if not await self._process.has_ended():
                     break

@@ -32,8 +32,14 @@ class KeptBeginning:
         self._child = ""  # the newest one that knows the beginning, by its address
         self._lock = asyncio.Lock()
 
+    def begin(self) -> str:
+        """Note that a prompt is there, before the child is loaded. `ready` takes the result; a purge makes it void."""
+        states = self._process.states
+        is_known = self._process.runs and self._child
+        return states.begin() if states and not is_known and states.is_usable() else ""
+
     async def ready(
-        self, beginnings: Sequence[Messages], chat: OpenAIChat, address: "Address", *, remembers: bool
+        self, beginnings: Sequence[Messages], chat: OpenAIChat, address: "Address", begun: str, *, remembers: bool
     ) -> int:
         """Load the longest saved prefix into a new child process, and save what is worth it; the last one is fixed.
 
@@ -48,7 +54,7 @@ class KeptBeginning:
             kept = [one for one in beginnings if remembers or one is beginnings[-1]]
             for one in reversed(kept if self._process.states.is_usable() else []):
                 if _length(one) - known >= _WORTH_KEEPING:
-                    read += await self._read_and_keep(one, chat, address)
+                    read += await self._read_and_keep(one, chat, address, begun)
                     known = _length(one)
             self._child = address.url
         return read
@@ -70,7 +76,7 @@ class KeptBeginning:
                 states.drop(name)
         return 0
 
-    async def _read_and_keep(self, beginning: Messages, chat: OpenAIChat, address: "Address") -> int:
+    async def _read_and_keep(self, beginning: Messages, chat: OpenAIChat, address: "Address", begun: str) -> int:
         """Read a beginning without a question, write the state, and return how many tokens were read.
 
         Raises `HttpTrouble`.
@@ -90,7 +96,10 @@ class KeptBeginning:
                         usage = event
             told = await self._ask("save", name, address)
         finally:
-            if 0 < told.get("n_saved", 0) <= usage.prompt_tokens + usage.completion_tokens:  # or it is another prompt
+            whole = (
+                0 < told.get("n_saved", 0) <= usage.prompt_tokens + usage.completion_tokens
+            )  # or it is another prompt
+            if whole and states.has_begun(begun):
                 about = self._about(beginning, address)
                 await asyncio.to_thread(states.keep, name, int(told.get("n_written") or 0), *about)
             else:

@@ -68,6 +68,10 @@ class PromptStates:
             self._begun(name).touch(mode=0o600)
         return name
 
+    def has_begun(self, name: str) -> bool:
+        """Is a name of `begin` still good? Not after a purge."""
+        return self._begun(name).exists()
+
     def keep(self, written: str, size: int, *about: str) -> bool:
         """Take over a file that llama.cpp has written, if all of it arrived and nothing was purged meanwhile."""
         path = self.directory / written

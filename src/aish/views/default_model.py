@@ -45,12 +45,19 @@ class DefaultModel:
         self._step = "looking for a model"
         self.is_awaited = False  # a question waits, and the terminal has its status line
         self._is_announced = False  # the user knows what Ctrl-C does
+        self._waits = False  # for the first question
 
     def begin(self) -> None:
         """Look for the model in the background."""
         if not has_chosen(self._shell.program.loaded.origins):
             self._editor.on_key(_SMALLER_KEY, self._take_smaller)
-            self._task = asyncio.get_running_loop().create_task(self._find())
+            self._waits = True
+            if not isinstance(self._editor, PlainEditor):  # while it reads a line, no loop runs
+                self._start()
+
+    def _start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._find())
+        self._waits = False
 
     @property
     def is_fetching(self) -> bool:
@@ -58,6 +65,8 @@ class DefaultModel:
 
     async def ready(self) -> None:
         """Wait until the model is there, or cannot be fetched. Ctrl-C ends the wait, not the download."""
+        if self._waits:
+            self._start()
         if self._task is None or self._task.done() or self._shell.session.model not in self._own_names():
             return
         status = self._screen.status
