@@ -81,7 +81,7 @@ def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     given_layers += [read_environment(os.environ), arguments]
     layers = [layer for layer in given_layers if layer]
     if not has_chosen({key: layer.origin for layer in layers for key, _ in flatten(layer.values)}):
-        machine = read_machine(places.machine_record)
+        machine = read_machine(places.machine_record, _is_trusted_port)
         lowest = below(machine, layers) if machine else None
         layers = [lowest, *layers] if lowest else layers
     loaded = load(layers)
@@ -89,6 +89,12 @@ def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     if loaded.settings.model not in known:  # only from the command line: others were reported and replaced
         raise BadUsage(f"there is no model {loaded.settings.model!r}; there are: {', '.join(known)}")
     return Loaded(settings=loaded.settings, origins=loaded.origins, problems=(*problems, *more, *loaded.problems))
+
+
+def _is_trusted_port(port: int) -> bool:
+    from aish.storage.port_owner import is_trusted_port
+
+    return is_trusted_port(port)
 
 
 def _is_trusted(file: Path, places: Places) -> bool:

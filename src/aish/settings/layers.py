@@ -4,13 +4,12 @@ A mistake never stops the program: it is reported with file, line and key, and t
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
-from aish.storage.port_owner import is_trusted_port
 from aish.values.named_tuple import NamedTuple
 
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
@@ -98,11 +97,14 @@ def read_record(path: Path) -> dict[str, str] | None:
     return given if right and given["kind"] == "openai" and given["name"] != EMBEDDED else None
 
 
-def read_machine(path: Path) -> SettingsLayer | None:
-    """The layer that lets the model server of this machine answer, and the embedded model when it is not there."""
+def read_machine(path: Path, trusts: Callable[[int], bool] = lambda port: True) -> SettingsLayer | None:
+    """The layer that lets the model server of this machine answer, and the embedded model when it is not there.
+
+    None if `trusts` says that somebody else's program listens on its port.
+    """
     record = read_record(path)
     port = re.search(_PORT, record["endpoint"]) if record else None
-    if record is None or port is None or not is_trusted_port(int(port[1])):
+    if record is None or port is None or not trusts(int(port[1])):
         return None
     preset = {"endpoint": record["endpoint"], "model": record["model"]}
     values = {"model": record["name"], "fallback": [EMBEDDED], "models": {record["name"]: preset}}
