@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aish.values.text import clip, for_keeping, for_terminal, one_line
+from aish.values.text import clip, for_keeping, for_terminal, one_line, room_for
 
 BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
@@ -115,3 +115,17 @@ def test_one_line_is_one_line_and_not_too_wide(text: str, width: int) -> None:
     assert len(line.splitlines()) <= 1
     flat = " ".join(text.split())
     assert line == flat or (line.endswith("…") and flat.startswith(line[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("words of a text " * 100, 500, 900),
+        ("2026-11-19 12:00:01 " * 100, 120, 200),
+        ("漢字" * 500, 140, 160),
+        ("", 1, 1),
+    ],
+)
+def test_room_for_tokens_is_less_where_a_text_is_dense(text: str, low: int, high: int) -> None:
+    """Models read each digit and each sign as a token."""
+    assert low <= room_for(text, 150) <= high

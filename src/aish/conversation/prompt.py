@@ -16,10 +16,10 @@ from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
 from aish.values.events import Notice, notice
-from aish.values.text import clip
+from aish.values.text import clip, room_for
 from aish.values.turns import Message, Turn
 
-_SHORT_HELD = 450  # characters, about 150 tokens
+_HELD_TOKENS, _HELD_CHARS = 100, 450  # of output that comes with a question to a small model
 _SHORT_QUESTION = 1_000  # tokens, with what was piped in
 
 
@@ -90,7 +90,7 @@ def may_be_kept(session: Session, turn: TurnContext | None = None) -> bool:
 
 def opening_messages(session: Session, backend: Backend) -> tuple[Message, ...]:
     """Return the prompt of the next question as far as it is known before the question is."""
-    with session.history.held_within(held_room(backend, session.endpoints.expected_limits(backend), 0)):
+    with session.history.held_within(held_room(session, backend, session.endpoints.expected_limits(backend), 0)):
         front, _ = message_front(session)
     turns = [*session.history.turns, Turn("user", compose_message(front, "").strip() or "?")]
     stable = [one for one in system_blocks(session) if one.stability != "changing"]
@@ -156,12 +156,14 @@ def _evicted(turns: int, tokens: int, limits: Limits, *, by_turns: bool) -> Noti
     return notice(EVICTED, text, turns=turns, tokens=tokens, budget=limits.token_budget)
 
 
-def held_room(backend: Backend, limits: Limits, question: int) -> int:
+def held_room(session: Session, backend: Backend, limits: Limits, question: int) -> int:
     """Return how many characters of held output go with a question of this length: at most half of the budget.
 
     A small model gets its beginning and its end.
     """
-    return _SHORT_HELD if backend.is_small else max(limits.token_budget * 3 // 2 - question, 0)
+    if backend.is_small:
+        return min(room_for(session.history.held, _HELD_TOKENS), _HELD_CHARS)
+    return max(limits.token_budget * 3 // 2 - question, 0)
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:

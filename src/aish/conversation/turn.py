@@ -102,7 +102,7 @@ async def take_turn(
     turn.model = chain[0]
     limits = await session.endpoints.limits(asking.backend)
     fitting = await fit_question(question, limits, asking.backend)
-    session.history.shorten_held(held_room(asking.backend, limits, len(fitting)))
+    session.history.shorten_held(held_room(session, asking.backend, limits, len(fitting)))
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece
 from aish.values.named_tuple import NamedTuple
-from aish.values.text import clip
+from aish.values.text import clip, room_for
 from aish.values.turns import SURROUNDINGS_MARK, Message
 
 Messages = tuple[Message, ...]
@@ -185,8 +185,8 @@ open ::= "<<" [^\n]+ | "\\" | "do" | "then" | "{" | "("
 """
 _WORDS = f"root ::= words{_LINES}"
 _EITHER = f"root ::= command | words{_LINES}{_COMMAND}"
-_MOST_OUTPUT = 450  # characters of what a command printed, about 150 tokens: two cores read 40 to 90 a second
-_MOST_QUESTION = 400
+_MOST_OUTPUT = 150  # tokens of what a command printed, about: two cores read 40 to 90 a second
+_MOST_QUESTION, _MOST_CHARS = 400, 450
 _WHERE = "where am I, and what is here?"
 _DONE = "Done. The command printed nothing."
 _ANY_COMMAND, _FEW = "foo-bar", 4
@@ -338,7 +338,8 @@ def _result(content: str) -> _Result:
 
 def _given(result: _Result, question: str) -> Message:
     """Return a result as a message of the user, with the question that it is for: small models forget it."""
-    printed = clip(result.printed.strip(), _MOST_OUTPUT)
+    printed = result.printed.strip()
+    printed = clip(printed, min(room_for(printed, _MOST_OUTPUT), _MOST_CHARS))
     if result.reason:
         text = f"It was not run: {result.reason}"
     elif result.status:

@@ -54,6 +54,16 @@ def clip(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{text[len(text) - tail :]}"
 
 
+def room_for(text: str, tokens: int) -> int:
+    """Return how many characters of a text have about so many tokens.
+
+    Digits, signs and letters of other scripts have one each, words about one for four letters.
+    """
+    words = sum(letter.isascii() and letter.isalpha() for letter in text)
+    dense = sum(not letter.isspace() for letter in text) - words
+    return max(len(text) * tokens * 4 // max(words + 4 * dense, 1), 1)
+
+
 def one_line(text: str, width: int = 72) -> str:
     """Return the text in one line of at most `width` characters."""
     flat = " ".join(text.split())
