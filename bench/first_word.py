@@ -36,7 +36,7 @@ from bench.timing import Figure
 ROUNDS = 3
 AISH = str(Path(sys.executable).with_name("aish"))
 BUSY = "while True: pass"
-_TYPING = 1.5  # seconds in which a short question is typed; the model reads the output of the command before it
+_TYPING = 2.0  # seconds in which a short question is typed; the model reads the output of the command before it
 QUESTIONS = ("what is a symbolic link?", "what does the sticky bit do?", "what is an inode?", "what is a pipe?")
 TALK = "I work on the billing service of the shop, with Ana and Kim."
 # wanted, in seconds and gigabytes: beside one busy program on two cores

@@ -19,7 +19,7 @@ from aish.values.events import Notice, notice
 from aish.values.text import clip, room_for
 from aish.values.turns import Message, Turn
 
-_HELD_TOKENS, _HELD_CHARS = 100, 450  # of output that comes with a question to a small model
+_HELD_TOKENS, _HELD_CHARS = 90, 450  # of output that comes with a question to a small model
 _SHORT_QUESTION = 1_000  # tokens, with what was piped in
 
 
