@@ -4,14 +4,17 @@ import itertools
 import json
 import os
 import re
+from collections.abc import AsyncGenerator
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fake_server import FakeServer, sse
 from note_taking import STATE, Desk
 from world import World, script_of
 
+from aish.acting.gate import Decided, Gate
+from aish.acting.worker import Worker
 from aish.conversation.prompt import opening_messages, prompt_messages
 from aish.conversation.session import Session
 from aish.jobs import summary
@@ -19,6 +22,8 @@ from aish.model.run_form import FIXED, in_run_form, openings
 from aish.model.weights import SMOLLM2, PromptForm, find_here
 from aish.places import find_places, model_directories
 from aish.prompt.base import WORDS
+from aish.values.events import TurnDone, TurnEvent
+from aish.values.person import Nobody
 
 pytestmark = pytest.mark.anyio
 
@@ -260,3 +265,33 @@ def test_the_second_start_reads_the_question_only_and_a_purge_removes_what_was_r
     purged = world.aish("--lines", given=":memory purge --yes juniper berries\n")
     assert "erased" in purged.out
     assert list(world.places.prompt_states.iterdir()) == []
+
+
+# What they propose
+
+
+@pytest.mark.parametrize(("form", "offered"), [("full", 1), ("words", 0)])
+async def test_a_toy_proposes_no_commands(world: World, form: PromptForm, offered: int) -> None:
+    """What it writes on a `CMD:` line is nonsense, and nobody should be asked about it."""
+    session = world.session(["Try this:\n\nCMD: git rm -r *"])
+    becomes_small(session, form)
+    asked = list[str]()
+
+    class Offers:
+        """A gate that notes what it is offered."""
+
+        failed = ("", 0)
+
+        async def offer(self, answer: str, *, complete: bool = True) -> list[Decided]:
+            asked.append(answer)
+            return []
+
+    async def show(events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
+        done = [event async for event in events]
+        return done[-1] if isinstance(done[-1], TurnDone) else None
+
+    worker = Worker(session, Nobody(), None, show, lambda text: None)
+    worker.gate = cast(Gate, Offers())
+    worker._end_consent = lambda: None  # type: ignore[method-assign]  # it is of the real gate
+    await worker.step("how do I clean up?")
+    assert len(asked) == offered

@@ -133,6 +133,6 @@ class Worker:
         with self.listen():
             done = await self.show(turn)
             self._follow_plan(done)
-            if done is None or self.gate is None:
+            if done is None or self.gate is None or self.session.prompt_form() == "words":  # a toy proposes nothing
                 return Step(done, [])
             return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))
