@@ -141,12 +141,12 @@ SCENES = (
     ),
     Scene(
         "small",
-        "aish: the same with little memory",
+        "aish: the same with 1 GB of memory",
         (
             ("", "fetches nothing"),
             (f"git log --oneline{ENTER}", "first notes"),
         ),
-        machine=Machine(memory=GB * 13 // 10),
+        machine=Machine(memory=GB),
     ),
     Scene(
         "offline",

@@ -159,7 +159,7 @@ QWEN_SMALL = Weights(
     "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     chats=True,
     form="run",
-    memory=1_200_000_000,
+    memory=1_000_000_000,
     disk=1_200_000_000,
     title="Qwen2.5-Coder-0.5B",
     caution="good for commands, often wrong about facts",
